@@ -1,0 +1,1 @@
+"""lastcall: an agent run that ends in a verified object, or says exactly why not."""
