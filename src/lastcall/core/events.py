@@ -190,7 +190,5 @@ class Progress(Struct, frozen=True, tag=True):
     event: Mapping[str, Any]
 
 
-ProviderEvent = (
-    ReplyStarted | BlockEnded | ReplyEnded | RequestFailed | Retrying | FellBack | ChannelChanged | Progress
-)
+ProviderEvent = ReplyStarted | BlockEnded | ReplyEnded | RequestFailed | Retrying | FellBack | ChannelChanged | Progress
 """What a provider's stream may yield."""

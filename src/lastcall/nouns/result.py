@@ -96,9 +96,12 @@ class OutOfAttempts(Struct, frozen=True, tag=True):
 
 
 class Retracted(Struct, frozen=True, tag=True):
-    """There were only objects that were taken back."""
+    """There were only objects that were taken back: `retracted` of `attempts` attempts. `exhausted` says that the cap
+    ended the run, else the model stopped."""
 
-    limit: int
+    attempts: int
+    retracted: int
+    exhausted: bool
 
 
 class Stopped(Struct, frozen=True, tag=True):
@@ -130,16 +133,7 @@ class Cancelled(Struct, frozen=True, tag=True):
     signal: Signal
 
 
-Outcome = (
-    Answered
-    | Declined
-    | GaveUp
-    | OutOfAttempts
-    | Retracted
-    | Stopped
-    | Failed
-    | Cancelled
-)
+Outcome = Answered | Declined | GaveUp | OutOfAttempts | Retracted | Stopped | Failed | Cancelled
 
 
 def outcome_name(outcome: Outcome) -> str:  # noqa: PLR0911 -- one line a case is the clearest form
@@ -179,8 +173,10 @@ def reason(outcome: Outcome) -> str:  # noqa: PLR0911
             return f"The model sent the same rejected object three times in a row (limit {n} attempts)."
         case OutOfAttempts(limit=n):
             return f"No object passed the contract within {n} attempts."
-        case Retracted(limit=n):
-            return f"Every accepted object was taken back by a model fallback, and the {n} attempts are used up."
+        case Retracted(attempts=n, retracted=m, exhausted=True):
+            return f"The {n} attempts are used up, and {m} of them were taken back by a model fallback."
+        case Retracted():
+            return "The object was taken back by a model fallback, and the model sent no other."
         case Stopped(limit=Limit.TURNS, bound=bound):
             return f"The limit of {bound} turns was reached without an object."
         case Stopped(limit=Limit.BUDGET, bound=bound):
@@ -215,7 +211,8 @@ class VerdictKind(StrEnum):
 
 
 class Attempt(Struct, frozen=True, tag=True):
-    """One finishing call. `n` counts from 1 within the user message; `draft` is the JSON text of what was sent."""
+    """One finishing call. `n` counts from 1 within the user message; `draft` is the JSON text of what was sent; `before` is
+    the verdict that a retraction replaced."""
 
     n: int
     call_id: CallId
@@ -223,6 +220,7 @@ class Attempt(Struct, frozen=True, tag=True):
     verdict: VerdictKind
     problems: tuple[Problem, ...] = ()
     draft: str = ""
+    before: VerdictKind | None = None
 
 
 class RunWarning(Struct, frozen=True, tag=True):
@@ -320,13 +318,9 @@ class TerminalResult(Struct, frozen=True, tag=True):
     diagnostics: Mapping[str, Any] = {}
 
     def __post_init__(self) -> None:
-        has_object = (
-            isinstance(self.outcome, Answered) and self.outcome.attachment is not None
-        )
+        has_object = isinstance(self.outcome, Answered) and self.outcome.attachment is not None
         if has_object != (self.object_text is not None):
-            raise LastcallBug(
-                "a result holds an object exactly when its outcome says so"
-            )
+            raise LastcallBug("a result holds an object exactly when its outcome says so")
 
     @property
     def ok(self) -> bool:

@@ -1,0 +1,46 @@
+"""What the driver must do: imperatives.
+
+Actions are carried out after their step's records are on disk, and never journalled: after a crash they are computed
+again (`core.resume`). Each one ends by putting events into the inbox.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from lastcall.nouns.ids import CallId
+from lastcall.nouns.tools import ToolCall
+
+
+class AskModel(Struct, frozen=True, tag=True):
+    """Send the request that `core.request` computes from the state."""
+
+    number: int
+
+
+class RunTool(Struct, frozen=True, tag=True):
+    """Run an ordinary tool."""
+
+    call: ToolCall
+
+
+class RunChecks(Struct, frozen=True, tag=True):
+    """Run the contract's checks that need I/O on an object (JSON text)."""
+
+    call_id: CallId
+    object_text: str
+
+
+class CancelCalls(Struct, frozen=True, tag=True):
+    """Stop these tools; their answers, if they still come, are late."""
+
+    call_ids: tuple[CallId, ...]
+
+
+class CancelRequest(Struct, frozen=True, tag=True):
+    """Stop the outstanding request."""
+
+    number: int
+
+
+Action = AskModel | RunTool | RunChecks | CancelCalls | CancelRequest

@@ -1,0 +1,264 @@
+"""What is true from now on: past participles of the run.
+
+Records are what is journalled and streamed; the state is their fold (`core.evolve`), and resume, stream-json, the viewer
+and replay are views of the same list. A record is never edited or removed: a retraction is a record of its own, and a
+new rule in `core.decide` never rewrites an old run.
+
+Must not go in here: what must be done (`core.actions`), raw wire frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from lastcall.nouns.attachment import Attachment, Problem
+from lastcall.nouns.ids import CallId, MessageId, RunId, SessionId, Uuid
+from lastcall.nouns.messages import AssistantBlock, UserBlock
+from lastcall.nouns.request import Channel, Choice
+from lastcall.nouns.result import Attempt, CheckVerdict, Failed, Limit, Outcome, RunWarning, Usage, VerdictKind
+from lastcall.nouns.tools import ToolResult
+
+# -- the session and its runs ---------------------------------------------------------------------------------------
+
+
+class Opened(Struct, frozen=True, tag=True):
+    """A session begins, or goes on in another process: who runs it, under which contract. The first record of a file."""
+
+    session_id: SessionId
+    version: str
+    profile: str
+    model: str
+    cwd: str
+    at: float
+    contract_digest: str = ""
+    schema_text: str = ""
+
+
+class Started(Struct, frozen=True, tag=True):
+    """A user message began a run. Attempts, nudges and limits count anew."""
+
+    run_id: RunId
+    blocks: tuple[UserBlock, ...]
+    uuid: Uuid
+    at: float
+
+
+class Resumed(Struct, frozen=True, tag=True):
+    """A run that a crash cut off goes on. What was asked and not answered is void."""
+
+
+class Ended(Struct, frozen=True, tag=True):
+    """The run is over."""
+
+    outcome: Outcome
+
+
+# -- the model ------------------------------------------------------------------------------------------------------
+
+
+class Asked(Struct, frozen=True, tag=True):
+    """A request is outstanding. `number` counts the run's requests from 1."""
+
+    number: int
+    choice: Choice = Choice.AUTO
+    reserved: bool = False
+    channel: Channel = Channel.TOOL
+
+
+class ReplyBegan(Struct, frozen=True, tag=True):
+    """The first bytes of a reply arrived."""
+
+    request: int
+    message_id: MessageId
+    model: str
+    usage: Usage
+
+
+class BlockSaid(Struct, frozen=True, tag=True):
+    """The model said one whole block."""
+
+    request: int
+    message_id: MessageId
+    block: AssistantBlock
+    uuid: Uuid
+
+
+class ReplyClosed(Struct, frozen=True, tag=True):
+    """The reply is complete; nothing is outstanding any more. `cut` says that it was cut off, so no call in it counts."""
+
+    request: int
+    message_id: MessageId
+    stop_reason: str | None
+    usage: Usage
+    stop_sequence: str | None = None
+    stop_details: Mapping[str, Any] | None = None
+    cost_usd: Decimal | None = None
+    took_ms: int = 0
+    cut: bool = False
+
+
+class RequestLost(Struct, frozen=True, tag=True):
+    """The request ended without a complete reply; what was said of it is void."""
+
+    request: int
+    failure: Failed
+    uuid: Uuid
+    took_ms: int = 0
+
+
+class RetryNoted(Struct, frozen=True, tag=True):
+    """The transport sends the request again; replies in `retracted` are void."""
+
+    request: int
+    attempt: int
+    max_retries: int
+    delay_ms: int
+    failure: Failed
+    retracted: tuple[MessageId, ...] = ()
+
+
+class FallbackNoted(Struct, frozen=True, tag=True):
+    """Another model took over; replies in `retracted` are taken back with their calls, answers and objects."""
+
+    request: int
+    from_model: str
+    to_model: str
+    trigger: str
+    uuid: Uuid
+    retracted: tuple[MessageId, ...] = ()
+
+
+class FeatureDropped(Struct, frozen=True, tag=True):
+    """The deployment refused a feature; the request went out without it."""
+
+    request: int
+    feature: str
+    detail: str
+
+
+# -- calls and their answers ----------------------------------------------------------------------------------------
+
+
+class ToolStarted(Struct, frozen=True, tag=True):
+    """A call of an ordinary tool is running. On disk before the tool starts."""
+
+    call_id: CallId
+    name: str
+    read_only: bool
+
+
+class CallAnswered(Struct, frozen=True, tag=True):
+    """A call has its one answer."""
+
+    result: ToolResult
+    uuid: Uuid = Uuid("")
+    took_ms: int = 0
+
+
+class Attempted(Struct, frozen=True, tag=True):
+    """A finishing call was judged: a new line of the ledger."""
+
+    attempt: Attempt
+
+
+class AttemptRevised(Struct, frozen=True, tag=True):
+    """The verdict on an attempt changed: a held object was taken or not, a check refused it."""
+
+    call_id: CallId
+    verdict: VerdictKind
+    problems: tuple[Problem, ...] = ()
+
+
+class HeldBack(Struct, frozen=True, tag=True):
+    """An object passed the contract and waits: for the reply's other calls, for checks (`checking`)."""
+
+    attachment: Attachment
+    checking: bool = False
+
+
+class Checked(Struct, frozen=True, tag=True):
+    """The verdicts of checks on a held object."""
+
+    call_id: CallId
+    verdicts: tuple[CheckVerdict, ...]
+    passed: bool
+
+
+class Attached(Struct, frozen=True, tag=True):
+    """An object is the run's answer unless it is taken back. `answered_before` lists calls whose results the model had not
+    seen when it wrote it."""
+
+    attachment: Attachment
+    answered_before: tuple[CallId, ...] = ()
+
+
+class DeclineHeard(Struct, frozen=True, tag=True):
+    """The model called the decline tool; `accepted` is false when it was challenged."""
+
+    call_id: CallId
+    reason: str
+    missing: tuple[str, ...]
+    accepted: bool
+
+
+# -- what lastcall itself said --------------------------------------------------------------------------------------
+
+
+class NudgeKind(StrEnum):
+    """Why lastcall spoke to the model on its own."""
+
+    ENFORCE = "enforce"
+    CUT_OFF = "cut_off"
+    NO_OUTPUT = "no_output"
+
+
+class Nudged(Struct, frozen=True, tag=True):
+    """lastcall told the model something that no user wrote."""
+
+    kind: NudgeKind
+    text: str
+
+
+class Warned(Struct, frozen=True, tag=True):
+    """Something the caller should know."""
+
+    warning: RunWarning
+
+
+class LimitNoted(Struct, frozen=True, tag=True):
+    """A limit is near (the next request is the last that fits) or passed (`hit`)."""
+
+    limit: Limit
+    hit: bool
+
+
+Record = (
+    Opened
+    | Started
+    | Resumed
+    | Ended
+    | Asked
+    | ReplyBegan
+    | BlockSaid
+    | ReplyClosed
+    | RequestLost
+    | RetryNoted
+    | FallbackNoted
+    | FeatureDropped
+    | ToolStarted
+    | CallAnswered
+    | Attempted
+    | AttemptRevised
+    | HeldBack
+    | Checked
+    | Attached
+    | DeclineHeard
+    | Nudged
+    | Warned
+    | LimitNoted
+)
