@@ -35,12 +35,16 @@ class Prompted(Struct, frozen=True, tag=True):
 
 
 class ReplyStarted(Struct, frozen=True, tag=True):
-    """The first bytes of a reply. `message_id` is the provider's, or one made by the adapter where it sent none."""
+    """The first bytes of a reply. `message_id` is the provider's, or one made by the adapter where it sent none.
+
+    `usage` is what is known at the start; a reply that was not streamed is known as a whole, its `stop_reason` too.
+    """
 
     request: int
     message_id: MessageId
     model: str
     usage: Usage = Usage()
+    stop_reason: str | None = None
 
 
 class BlockEnded(Struct, frozen=True, tag=True):
@@ -73,17 +77,21 @@ class ReplyEnded(Struct, frozen=True, tag=True):
 class RequestFailed(Struct, frozen=True, tag=True):
     """The request is over without a complete reply, after all the transport's retries and fallbacks.
 
-    `uuid` is the identity of the frame that tells so on the stream.
+    `uuid` is the identity of the frame that tells so on the stream, `usage` what the broken reply is known to have spent.
     """
 
     request: int
     failure: Failed
     uuid: Uuid
     took_ms: int = 0
+    usage: Usage = Usage()
 
 
 class Retrying(Struct, frozen=True, tag=True):
-    """The transport will send the request again. Blocks already seen for it are void (`retracted` by message id)."""
+    """The transport will send the request again. Blocks already seen for it are void (`retracted` by message id).
+
+    `attempt` counts the retries of this request from 1; `usage` is what the broken reply is known to have spent.
+    """
 
     request: int
     attempt: int
@@ -91,13 +99,18 @@ class Retrying(Struct, frozen=True, tag=True):
     delay_ms: int
     failure: Failed
     retracted: tuple[MessageId, ...] = ()
+    from_model: str = ""
+    usage: Usage = Usage()
+    cost_usd: Decimal | None = None
+    usage: Usage = Usage()
 
 
 class FellBack(Struct, frozen=True, tag=True):
     """Another model of the chain takes over; replies in `retracted` are taken back.
 
     `trigger` is the reference's word for the reason (`overloaded`, `refusal`, `stream_error`, ...). The request itself
-    goes on: its later events come from `to_model`.
+    goes on: its later events come from `to_model`. `usage` is what the replies taken back have spent, `stop_details` the
+    provider's word on a refusal (category, explanation).
     """
 
     request: int
@@ -106,6 +119,11 @@ class FellBack(Struct, frozen=True, tag=True):
     trigger: str
     uuid: Uuid
     retracted: tuple[MessageId, ...] = ()
+    usage: Usage = Usage()
+    cost_usd: Decimal | None = None
+    details: Mapping[str, Any] = {}
+    usage: Usage = Usage()
+    stop_details: Mapping[str, Any] | None = None
 
 
 class ChannelChanged(Struct, frozen=True, tag=True):
