@@ -102,14 +102,13 @@ class Retrying(Struct, frozen=True, tag=True):
     from_model: str = ""
     usage: Usage = Usage()
     cost_usd: Decimal | None = None
-    usage: Usage = Usage()
 
 
 class FellBack(Struct, frozen=True, tag=True):
     """Another model of the chain takes over; replies in `retracted` are taken back.
 
     `trigger` is the reference's word for the reason (`overloaded`, `refusal`, `stream_error`, ...). The request itself
-    goes on: its later events come from `to_model`. `usage` is what the replies taken back have spent, `stop_details` the
+    goes on: its later events come from `to_model`. `usage` is what the replies taken back have spent, `details` the
     provider's word on a refusal (category, explanation).
     """
 
@@ -122,8 +121,6 @@ class FellBack(Struct, frozen=True, tag=True):
     usage: Usage = Usage()
     cost_usd: Decimal | None = None
     details: Mapping[str, Any] = {}
-    usage: Usage = Usage()
-    stop_details: Mapping[str, Any] | None = None
 
 
 class ChannelChanged(Struct, frozen=True, tag=True):
