@@ -1,0 +1,257 @@
+"""Schema in, proof out.
+
+`compile_contract` turns a schema and rules into a `Contract`; `Contract.judge` says of one attempt whether it is an object
+that passes. Checking and wording are apart: a verdict holds problems, `contract.wording` makes the sentences.
+
+Must not go in here: I/O of any kind (checks that need it are run by the runtime).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from lastcall.contract.budgets import BudgetExceeded
+from lastcall.contract.coercion import coerce_top_level, input_issue
+from lastcall.contract.dialects import choose_dialect
+from lastcall.contract.finishing_tools import decline_tool, finish_tool
+from lastcall.contract.json_text import JsonFault, lone_surrogates, read_json, write_json
+from lastcall.contract.rules import Check, Rule
+from lastcall.contract.strict import to_strict, wrap_root
+from lastcall.contract.suspicion import warnings_of
+from lastcall.contract.validator import Validator, compile_validator
+from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, Verdict, WrongInput
+from lastcall.nouns.attachment import Problem
+from lastcall.nouns.json import JsonObject, JsonValue
+from lastcall.nouns.profile import Profile
+from lastcall.nouns.request import Channel
+from lastcall.nouns.schema import NotStrict, OutputSchema, StrictSchema
+from lastcall.nouns.tools import Arguments, ToolDefinition, Unreadable
+
+ARGUMENT_DEPTH: Final = 512
+"""How deep the arguments of an attempt may nest."""
+
+WRAP: Final = "value"
+"""The key that holds a result whose root is not an object."""
+
+_TOOL_NOTE: Final = (
+    "Finish by calling StructuredOutput with the result; it is checked against the schema. Text alone does not reach the "
+    "caller."
+)
+_NATIVE_NOTE: Final = "Answer with one JSON object that fits this JSON Schema, and with nothing else:"
+
+
+class Contract:
+    """A compiled schema, its rules, and the forms that go on the wire. Immutable; may be shared between runs and threads.
+
+    Made only by `compile_contract`.
+    """
+
+    __slots__ = (
+        "_loader",
+        "_numbers",
+        "_strict",
+        "_validator",
+        "checks",
+        "dialect",
+        "profile",
+        "rules",
+        "schema",
+        "strict_values",
+        "wire_schema",
+        "wrapped",
+    )
+
+    def __init__(
+        self,
+        schema: OutputSchema,
+        profile: Profile,
+        dialect: str,
+        validator: Validator,
+        wire: tuple[JsonObject, bool],
+        rules: tuple[Rule, ...],
+        checks: tuple[Check, ...],
+        *,
+        strict_values: bool,
+        loader: Callable[[JsonValue], Any] | None,
+    ) -> None:
+        self.schema = schema
+        self.profile = profile
+        self.dialect = dialect
+        self.rules = rules
+        self.checks = checks
+        self.strict_values = strict_values
+        self.wire_schema, self.wrapped = wire
+        self._validator = validator
+        self._loader = loader
+        self._numbers: Any = "doubles" if profile is Profile.COMPAT else "exact"
+        self._strict: dict[str, StrictSchema | NotStrict] = {}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the schema's text, in hex."""
+        return self.schema.digest
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is odd about the schema, for people."""
+        return self._validator.warnings
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether an object is held for checks that need I/O."""
+        return bool(self.checks)
+
+    # -- what the model is shown ------------------------------------------------------------------------------------
+
+    def strict(self, rules: str) -> StrictSchema | NotStrict:
+        """The wire schema's strict form by `rules` (`wire.dialect.StrictRules`), or why there is none."""
+        if rules not in self._strict:
+            self._strict[rules] = to_strict(self.wire_output, rules)
+        return self._strict[rules]
+
+    def finishing_tools(self, *, declines: bool, strict_rules: str = "none") -> tuple[ToolDefinition, ...]:
+        """The finishing tools of a deployment."""
+        strict = None if strict_rules == "none" else self.strict(strict_rules)
+        strict_schema = strict.value if isinstance(strict, StrictSchema) else None
+        finish = finish_tool(self.wire_schema, strict_schema=strict_schema)
+        return (finish, decline_tool()) if declines else (finish,)
+
+    @property
+    def wire_output(self) -> OutputSchema:
+        """The schema as it goes on the wire: the caller's, wrapped where its root is no object."""
+        if self.wire_schema is self.schema.value:
+            return self.schema
+        return OutputSchema(write_json(self.wire_schema, numbers="exact"), self.schema.digest, self.wire_schema)
+
+    def system_addition(self, channel: Channel) -> str:
+        """What a contract adds to the system prompt."""
+        if self.profile is Profile.COMPAT:
+            return ""
+        if channel is Channel.NATIVE:
+            return f"{_NATIVE_NOTE}\n{self.wire_output.text}"
+        return _TOOL_NOTE
+
+    # -- judging ----------------------------------------------------------------------------------------------------
+
+    def judge(self, arguments: Arguments | Unreadable) -> Verdict:
+        """Whether the arguments of a finishing call are an object that passes."""
+        if isinstance(arguments, Unreadable):
+            return CannotRead(arguments)
+        read = read_json(arguments.text, numbers=self._numbers, max_depth=ARGUMENT_DEPTH)
+        if isinstance(read, JsonFault):
+            return CannotRead(unreadable(arguments.text, read))
+        if self.profile is Profile.COMPAT:
+            return self._judge_compat(read.value)
+        return self._judge_native(read.value, read.duplicates)
+
+    def judge_text(self, text: str) -> Verdict:
+        """The same for the text of a reply in the provider's own JSON format."""
+        return self.judge(Arguments(text))
+
+    def load(self, object_text: str) -> Any:
+        """The object as the caller gets it: a fresh value, or the Python type the contract was made from."""
+        read = read_json(object_text, numbers=self._numbers, max_depth=ARGUMENT_DEPTH)
+        value = read.value if not isinstance(read, JsonFault) else None
+        return value if self._loader is None else self._loader(value)
+
+    def problems_of(self, value: JsonValue) -> Rejected | None:
+        """What the schema and the rules say of a value (unwrapped); `None` when it passes."""
+        return self._check(value, "")
+
+    def _judge_compat(self, value: JsonValue) -> Verdict:
+        issue = input_issue(value)
+        if issue is not None:
+            return WrongInput(issue)
+        coerced = coerce_top_level(value, self.schema.value)
+        rejected = self._check(coerced, "")
+        return rejected or Accepted(write_json(coerced, numbers="doubles"))
+
+    def _judge_native(self, value: JsonValue, duplicates: tuple[str, ...]) -> Verdict:
+        slips = tuple(
+            Problem(path, "duplicate_key", "the key occurs more than once in its object", {"hint": "send it once"})
+            for path in duplicates
+        ) + tuple(
+            Problem(path, "unicode", "holds half of a surrogate pair, which is no character")
+            for path in lone_surrogates(value)
+        )
+        if slips:
+            return Rejected(slips, len(slips))
+        if not isinstance(value, dict):
+            return Rejected((Problem("", "type", "must be object", {"type": "object"}),), 1)
+        inner, prefix = (value, "") if not self.wrapped else (value.get(WRAP), f"/{WRAP}")
+        if self.wrapped and set(value) != {WRAP}:
+            return _not_wrapped(value)
+        rejected = self._check(inner, prefix)
+        if rejected is not None:
+            return rejected
+        warnings = warnings_of(inner, self.schema.value)
+        if warnings and self.strict_values:
+            listed = tuple(Problem(prefix + w.path, w.code, w.message) for w in warnings)
+            return Rejected(listed, len(listed))
+        return Accepted(write_json(inner, numbers="exact"), warnings)
+
+    def _check(self, value: JsonValue, prefix: str) -> Rejected | None:
+        """The schema first; the rules only on an object that fits it, all of them at once."""
+        try:
+            found = self._validator.problems(value)
+        except BudgetExceeded as error:
+            return Rejected((Problem(prefix, "budget", error.message),), 1)
+        if found.total:
+            return Rejected(_below(prefix, found.listed), found.total)
+        broken = tuple(problem for rule in self.rules for problem in rule.problems(value))
+        return Rejected(_below(prefix, broken), len(broken)) if broken else None
+
+
+def compile_contract(
+    schema: OutputSchema,
+    *,
+    profile: Profile = Profile.NATIVE,
+    rules: Sequence[Rule] = (),
+    checks: Sequence[Check] = (),
+    assert_formats: bool = True,
+    strict_values: bool = False,
+    loader: Callable[[JsonValue], Any] | None = None,
+) -> Contract:
+    """The contract of a schema and its rules.
+
+    `assert_formats` is native only; compat treats `format` as an annotation, as recorded. Raises `BadSchema`.
+    """
+    dialect = choose_dialect(schema.value, profile.value)
+    native = profile is Profile.NATIVE
+    validator = compile_validator(schema.value, dialect, assert_formats=assert_formats and native)
+    wire = wrap_root(schema.value) if native else (schema.value, False)
+    return Contract(
+        schema,
+        profile,
+        dialect.name,
+        validator,
+        wire,
+        tuple(rules),
+        tuple(checks),
+        strict_values=strict_values,
+        loader=loader,
+    )
+
+
+def unreadable(text: str, fault: JsonFault) -> Unreadable:
+    """Arguments that could not be read, with the place."""
+    return Unreadable(text, fault.cause, fault.message, fault.line, fault.column, fault.offset, len(text))
+
+
+def _not_wrapped(value: JsonObject) -> Rejected:
+    hint = {"hint": f'send {{"{WRAP}": ...}} with the whole result as its value, and no other key'}
+    if WRAP not in value:
+        problem = Problem("", "required", f"must have required property '{WRAP}'", {"missingProperty": WRAP, **hint})
+        return Rejected((problem,), 1)
+    extra = next(k for k in value if k != WRAP)
+    problem = Problem(
+        "", "additionalProperties", "must NOT have additional properties", {"additionalProperty": extra, **hint}
+    )
+    return Rejected((problem,), 1)
+
+
+def _below(prefix: str, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    if not prefix:
+        return problems
+    return tuple(Problem(prefix + p.path, p.keyword, p.message, p.params) for p in problems)

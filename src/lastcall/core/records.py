@@ -19,7 +19,7 @@ from msgspec import Struct
 from lastcall.nouns.attachment import Attachment, Problem
 from lastcall.nouns.ids import CallId, MessageId, RunId, SessionId, Uuid
 from lastcall.nouns.messages import AssistantBlock, UserBlock
-from lastcall.nouns.request import Channel, Choice
+from lastcall.nouns.request import Choice
 from lastcall.nouns.result import Attempt, CheckVerdict, Failed, Limit, Outcome, RunWarning, Usage, VerdictKind
 from lastcall.nouns.tools import ToolResult
 
@@ -67,7 +67,6 @@ class Asked(Struct, frozen=True, tag=True):
     number: int
     choice: Choice = Choice.AUTO
     reserved: bool = False
-    channel: Channel = Channel.TOOL
 
 
 class ReplyBegan(Struct, frozen=True, tag=True):
@@ -120,6 +119,9 @@ class RetryNoted(Struct, frozen=True, tag=True):
     delay_ms: int
     failure: Failed
     retracted: tuple[MessageId, ...] = ()
+    from_model: str = ""
+    usage: Usage = Usage()
+    cost_usd: Decimal | None = None
 
 
 class FallbackNoted(Struct, frozen=True, tag=True):
@@ -131,6 +133,9 @@ class FallbackNoted(Struct, frozen=True, tag=True):
     trigger: str
     uuid: Uuid
     retracted: tuple[MessageId, ...] = ()
+    usage: Usage = Usage()
+    cost_usd: Decimal | None = None
+    details: Mapping[str, Any] = {}
 
 
 class FeatureDropped(Struct, frozen=True, tag=True):
@@ -215,6 +220,7 @@ class NudgeKind(StrEnum):
     ENFORCE = "enforce"
     CUT_OFF = "cut_off"
     NO_OUTPUT = "no_output"
+    FEEDBACK = "feedback"
 
 
 class Nudged(Struct, frozen=True, tag=True):

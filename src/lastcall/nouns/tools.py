@@ -18,15 +18,16 @@ from lastcall.nouns.json import JsonObject
 
 
 class ToolDefinition(Struct, frozen=True, tag=True):
-    """What the model is shown. `input_schema` is shared and must not be changed.
+    """What the model is shown. The schemas are shared and must not be changed.
 
-    `strict` asks the provider to constrain decoding; `finishing` marks the tools whose call ends the run.
+    `strict_schema` is the form for a deployment that constrains decoding (sent with its strict flag instead of
+    `input_schema`, where the deployment takes it); `finishing` marks the tools whose call ends the run.
     """
 
     name: str
     description: str
     input_schema: JsonObject
-    strict: bool = False
+    strict_schema: JsonObject | None = None
     finishing: bool = False
     read_only: bool = False
 
@@ -36,12 +37,12 @@ def define(
     description: str,
     input_schema: JsonObject,
     *,
-    strict: bool = False,
+    strict_schema: JsonObject | None = None,
     finishing: bool = False,
     read_only: bool = False,
 ) -> ToolDefinition:
     """A tool definition; the one place that makes them."""
-    return ToolDefinition(name, description, input_schema, strict, finishing, read_only)
+    return ToolDefinition(name, description, input_schema, strict_schema, finishing, read_only)
 
 
 class Arguments(Struct, frozen=True, tag=True):
@@ -114,6 +115,14 @@ class ResultKind(StrEnum):
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     HELD = "held"
+
+    @property
+    def of_finishing(self) -> bool:
+        """Whether the contract gave this answer, not a tool."""
+        return self in _FINISHING
+
+
+_FINISHING = frozenset({ResultKind.ACCEPTED, ResultKind.REJECTED, ResultKind.HELD})
 
 
 class ToolResult(Struct, frozen=True, tag=True):

@@ -1,0 +1,113 @@
+"""Valid values that look wrong. They are reported, never altered (`--strict-values` makes problems of them).
+
+Two questions: does a value carry the marks of a slip on the way (a string that is itself JSON, tool markup in a string,
+one undeclared wrapper key, control characters), and did an object lose what a rejected draft held (a stub that only
+satisfies the schema).
+
+Must not go in here: what the schema says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from lastcall.contract.json_text import JsonFault, pointer_token, read_json
+from lastcall.nouns.attachment import Problem
+from lastcall.nouns.json import JsonObject, JsonValue
+from lastcall.nouns.result import RunWarning
+
+_MARKUP = re.compile(
+    r"</?(?:antml:)?(?:parameter|invoke|function_calls?|tool_call|tool_use|item)\b[^>]*>", re.IGNORECASE
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_STUBS: Final = frozenset({
+    "", "-", "--", "...", "…", "?", "n/a", "tbd", "todo", "test", "testing", "string", "placeholder", "example", "sample",
+    "foo", "bar", "lorem ipsum", "xxx", "x",
+})  # fmt: skip
+_WRAPPERS: Final = frozenset(
+    {"output", "result", "data", "response", "answer", "json", "object", "value", "item", "input"}
+)
+_LOST: Final = 0.2
+"""An object that keeps less than this share of a rejected draft's text is degenerate."""
+_ENOUGH: Final = 80
+"""Characters of text that a draft must hold before their loss means anything."""
+
+
+def strings(value: JsonValue) -> Iterator[tuple[str, str]]:
+    """Every string in a value with its JSON Pointer, in document order, without recursion."""
+    stack: list[tuple[str, JsonValue]] = [("", value)]
+    while stack:
+        path, node = stack.pop()
+        if isinstance(node, str):
+            yield path, node
+        elif isinstance(node, dict):
+            stack.extend((f"{path}/{pointer_token(k)}", v) for k, v in reversed(node.items()))
+        elif isinstance(node, list):
+            stack.extend((f"{path}/{i}", node[i]) for i in range(len(node) - 1, -1, -1))
+
+
+def warnings_of(value: JsonValue, schema: JsonObject) -> tuple[RunWarning, ...]:
+    """What looks wrong in a valid value, at most twenty findings."""
+    found: list[RunWarning] = []
+    if isinstance(value, dict) and len(value) == 1:
+        ((key, inner),) = value.items()
+        properties = schema.get("properties")
+        declared = isinstance(properties, dict) and key in properties
+        if key.lower() in _WRAPPERS and not declared and isinstance(inner, dict):
+            found.append(
+                RunWarning(
+                    "wrapper_key", f"the object is wrapped in one undeclared key, {key!r}", f"/{pointer_token(key)}"
+                )
+            )
+    for path, text in strings(value):
+        if len(found) >= 20:
+            break
+        found.extend(RunWarning(code, message, path) for code, message in _marks(text))
+    return tuple(found)
+
+
+def _marks(text: str) -> Iterator[tuple[str, str]]:
+    if text[:1] in "{[" and text[:1] and text.rstrip()[-1:] in "}]" and _is_json(text):
+        yield "json_in_string", "the string is itself JSON"
+    if _MARKUP.search(text):
+        yield "markup", "the string contains what looks like tool-call markup"
+    control = _CONTROL.search(text)
+    if control:
+        yield "control_character", f"the string contains the control character U+{ord(control.group()):04X}"
+
+
+def _is_json(text: str) -> bool:
+    read = read_json(text, numbers="exact")
+    return not isinstance(read, JsonFault) and isinstance(read.value, dict | list) and bool(read.value)
+
+
+def degenerate(text: str, rejected: tuple[str, ...]) -> Problem | None:
+    """Why an object is taken for a stub: it lost most of the text of a rejected draft, or is filled with placeholders."""
+    read = read_json(text, numbers="exact")
+    if isinstance(read, JsonFault):
+        return None
+    now = list(strings(read.value))
+    kept = sum(len(s.strip()) for _, s in now)
+    before = max((_text_of(draft) for draft in rejected), default=0)
+    stubs = [(path, s) for path, s in now if s.strip().strip(".").lower() in _STUBS]
+    if stubs and len(stubs) * 2 >= len(now):
+        path, stub = stubs[0]
+        return Problem(
+            path, "degenerate", "holds a placeholder where a rejected draft held a real value", {"got": stub}
+        )
+    if before >= _ENOUGH and kept < before * _LOST:
+        return Problem(
+            "",
+            "degenerate",
+            f"lost most of what the rejected draft held ({kept} of {before} characters of text are left)",
+        )
+    return None
+
+
+def _text_of(draft: str) -> int:
+    read = read_json(draft, numbers="exact")
+    if isinstance(read, JsonFault):
+        return 0
+    return sum(len(s.strip()) for _, s in strings(read.value))

@@ -1,0 +1,38 @@
+"""What the contract says of one attempt."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from lastcall.nouns.attachment import Problem
+from lastcall.nouns.result import RunWarning
+from lastcall.nouns.tools import Unreadable
+
+
+class Accepted(Struct, frozen=True):
+    """It passed. `text` is the object's JSON (unwrapped), minified, numbers and key order as the model wrote them."""
+
+    text: str
+    warnings: tuple[RunWarning, ...] = ()
+
+
+class Rejected(Struct, frozen=True):
+    """It was read and does not pass. `total` counts the problems that are not listed too."""
+
+    problems: tuple[Problem, ...]
+    total: int
+
+
+class CannotRead(Struct, frozen=True):
+    """It is no JSON that lastcall takes."""
+
+    fault: Unreadable
+
+
+class WrongInput(Struct, frozen=True):
+    """Refused before the schema was asked, as the reference does with inputs that are no object (`issue`: its words)."""
+
+    issue: str
+
+
+Verdict = Accepted | Rejected | CannotRead | WrongInput

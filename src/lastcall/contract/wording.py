@@ -1,0 +1,276 @@
+"""Every sentence that lastcall says to the model. Wording apart from checking: problems come in, sentences go out.
+
+The compat texts are the reference's, recorded; the native ones say besides what would be right, and never echo a value at
+length: at most 4 KB go back whatever was sent.
+
+Must not go in here: deciding anything; sentences for people (`nouns.result.reason`, the command).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, assert_never
+
+from lastcall.contract.verdicts import CannotRead, Rejected, WrongInput
+from lastcall.nouns.attachment import Problem
+from lastcall.nouns.profile import Profile
+from lastcall.nouns.tools import Unreadable, UnreadableCause
+
+FEEDBACK_BYTES: Final = 4096
+"""The most that goes back to the model for one rejected attempt."""
+
+_SHOWN: Final = 120
+"""Characters of one value or list in a sentence."""
+
+# -- fixed sentences ------------------------------------------------------------------------------------------------
+
+ACCEPTED: Final = "Structured output provided successfully"
+DECLINE_ACCEPTED: Final = "The decline was recorded."
+DECLINE_CHALLENGED: Final = (
+    "Before the task is given up: use what the prompt and the tools offer. If a result can be given honestly, call "
+    "StructuredOutput with it. If not, call DeclineOutput again and name what is missing; it will then be accepted."
+)
+NO_VISIBLE_OUTPUT: Final = (
+    "[Your previous response had no visible output. Please continue and produce a user-visible response.]"
+)
+
+_ENFORCE_COMPAT: Final = (
+    "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request. Call this tool now."
+)
+_ENFORCE_NATIVE: Final = (
+    "This run ends with a call of StructuredOutput, and there was none in the last reply. Please call it now with the "
+    "result as the schema describes it; text alone does not reach the caller."
+)
+_ENFORCE_FORCED: Final = " If it cannot be given honestly, call DeclineOutput and say why."
+
+
+def enforce(profile: Profile, *, forced: bool) -> str:
+    """The nudge after a reply that stopped without the call."""
+    if profile is Profile.COMPAT:
+        return _ENFORCE_COMPAT
+    return _ENFORCE_NATIVE + (_ENFORCE_FORCED if forced else "")
+
+
+def go_on(stop_reason: str | None, profile: Profile) -> str:
+    """What a model is told whose reply was cut off."""
+    if profile is Profile.COMPAT:
+        return (
+            "Output token limit hit. Resume directly \u2014 no apology, no recap. Pick up mid-thought if that is where "
+            "the cut happened. Break remaining work into smaller pieces."
+        )
+    if stop_reason == "max_tokens":
+        return "The last reply was cut off at the output limit. Go on from there, and be shorter."
+    return (
+        "The last reply was cut off because the context is full. Finish now, with what you have, as shortly as you can."
+    )
+
+
+def output_limit(stop_reason: str | None) -> str:
+    """Why a run ended whose replies were cut off again and again."""
+    if stop_reason == "max_tokens":
+        return "the model's replies hit the output token limit again and again"
+    return "the conversation no longer fits the model's context window"
+
+
+def cut_off_call(stop_reason: str | None) -> str:
+    """The answer to a call in a reply that was cut off."""
+    why = {
+        "max_tokens": "hit the output token limit",
+        "refusal": "was ended by the model's safeguards",
+        "model_context_window_exceeded": "ran out of context",
+    }.get(stop_reason or "", "did not end")
+    return (
+        f"This call was not executed: the reply it stands in {why}, so it may be incomplete. If it is still needed, send "
+        "it again, whole and shorter."
+    )
+
+
+def interrupted_call(*, restarts: bool) -> str:
+    """The answer to a call that was open when the run stopped."""
+    if restarts:
+        return (
+            "Interrupted: the run stopped while this call was open, and it is unknown whether it took effect. Check before "
+            "doing it again."
+        )
+    return "Interrupted: the run ended while this call was open; it is unknown whether it took effect."
+
+
+def held_back(failed: int) -> str:
+    """The answer to an object that was sent together with calls of which some failed."""
+    return (
+        f"Not taken: {failed} of the calls sent together with it failed, and the object was written before their results "
+        "were known. Look at the results, then call StructuredOutput again."
+    )
+
+
+def denied(name: str) -> str:
+    """The answer to a call that a rule denies (the reference's words)."""
+    return f"Permission to use {name} has been denied."
+
+
+def bad_decline(problem: Problem) -> str:
+    """The answer to a decline that does not say why."""
+    return f"DeclineOutput was not understood: {problem.path or 'input'}: {problem.message}."
+
+
+# -- rejections -----------------------------------------------------------------------------------------------------
+
+
+def rejection(verdict: Rejected | CannotRead | WrongInput, profile: Profile, *, repeats: int = 1) -> str:
+    """What the model is told about a rejected attempt. `repeats`: how often in a row it sent just this."""
+    match verdict:
+        case CannotRead(fault=fault):
+            return _unreadable_compat(fault) if profile is Profile.COMPAT else _unreadable(fault)
+        case WrongInput(issue=issue):
+            return f"<tool_use_error>InputValidationError: {issue}</tool_use_error>"
+        case Rejected() if profile is Profile.COMPAT:
+            return f"Output does not match required schema: {joined(verdict.problems)}"
+        case Rejected():
+            return _rejected(verdict, repeats)
+        case _:
+            assert_never(verdict)
+
+
+def joined(problems: tuple[Problem, ...]) -> str:
+    """Problems in the reference's form: `path-or-root: message`, joined with `, `."""
+    return ", ".join(f"{p.path or 'root'}: {p.message}" for p in problems)
+
+
+def _rejected(verdict: Rejected, repeats: int) -> str:
+    if repeats >= 2 and verdict.problems:
+        first = verdict.problems[0]
+        return (
+            "Nothing changed: these are the arguments that were already rejected. The first problem alone: "
+            f"{sentence(first)}. Change that value, or call with another result."
+        )
+    head = "The output does not match the schema. Correct these and call StructuredOutput again:"
+    return _bounded(head, [f"- {sentence(p)}" for p in verdict.problems], verdict.total)
+
+
+def _bounded(head: str, lines: list[str], total: int) -> str:
+    """Head and as many lines as the budget holds; how many more there are is said."""
+    out, left, shown = [head], FEEDBACK_BYTES - len(head.encode()) - 40, 0
+    for line in lines:
+        size = len(line.encode("utf-8", "replace")) + 1
+        if size > left:
+            break
+        out.append(line)
+        left -= size
+        shown += 1
+    if total > shown:
+        out.append(f"+{total - shown} more")
+    return "\n".join(out)
+
+
+def sentence(problem: Problem) -> str:
+    """One problem for the model: where, what, and what would be right."""
+    return f"{_place(problem.path)}: {problem.message}{_rich(problem)}"
+
+
+def _place(path: str) -> str:
+    """A pointer that stays readable: shortened in the middle when it is very long."""
+    if not path:
+        return "root"
+    if len(path) <= 200:
+        return path
+    return f"{path[:90]}…{path[-90:]}"
+
+
+def _rich(problem: Problem) -> str:
+    """What the plain message lacks: allowed values, the figure counted, the name meant."""
+    params = problem.params
+    parts: list[str] = []
+    match problem.keyword:
+        case "enum":
+            parts.append(f": {_listed(params.get('allowedValues'))}")
+        case "const":
+            parts.append(f" {_short(params.get('allowedValue'))}")
+        case "additionalProperties" | "unevaluatedProperties":
+            name = params.get("additionalProperty", params.get("unevaluatedProperty"))
+            parts.append(f" ({_short(name)} is not allowed)")
+        case "propertyNames":
+            parts.append(f" ({_short(params.get('propertyName'))})")
+        case "oneOf":
+            parts.append(_passing(params))
+        case _:
+            pass
+    if "got" in params:
+        parts.append(f" (got {_short(params['got'])})")
+    if "hint" in params:
+        parts.append(f"; {params['hint']}")
+    return "".join(parts)
+
+
+def _passing(params: Mapping[str, Any]) -> str:
+    passing = params.get("passingSchemas")
+    if not passing:
+        return " (none matches)"
+    return f" (branches {', '.join(str(n) for n in passing)} all match)"
+
+
+def _listed(values: object) -> str:
+    if not isinstance(values, list | tuple):
+        return _short(values)
+    shown, length = [], 0
+    for value in values:
+        text = _short(value)
+        length += len(text)
+        if length > 800:
+            shown.append(f"… {len(values) - len(shown)} more")
+            break
+        shown.append(text)
+    return ", ".join(shown)
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+# -- unreadable arguments -------------------------------------------------------------------------------------------
+
+_CAUSES: Final[Mapping[UnreadableCause, str]] = {
+    UnreadableCause.EMPTY: "Send the whole JSON object.",
+    UnreadableCause.TRUNCATED: "The text ends too early; it may have hit the output limit. Send it whole, and shorter.",
+    UnreadableCause.UNESCAPED_QUOTE: 'Write a quote inside a string as \\".',
+    UnreadableCause.RAW_CONTROL: "Write a line break inside a string as \\n, a tab as \\t.",
+    UnreadableCause.BAD_ESCAPE: 'Only \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX are escapes; write a backslash as \\\\.',
+    UnreadableCause.NOT_A_NUMBER: "NaN and Infinity are no JSON; use a number, or null where the schema allows it.",
+    UnreadableCause.TRAILING_TEXT: "Nothing may follow the object.",
+    UnreadableCause.FENCED: "Send the bare object, without a Markdown fence.",
+    UnreadableCause.TOO_DEEP: "Nest less deeply.",
+    UnreadableCause.TOO_LONG: "Send less.",
+    UnreadableCause.BAD_UNICODE: "Half of a surrogate pair is no character; write the character itself.",
+    UnreadableCause.SYNTAX: "",
+}
+
+
+def unreadable_problem(fault: Unreadable) -> Problem:
+    """The ledger's line for arguments that could not be read."""
+    return Problem(
+        "", "unreadable", fault.message, {"cause": fault.cause.value, "line": fault.line, "column": fault.column}
+    )
+
+
+def _unreadable(fault: Unreadable) -> str:
+    around = _around(fault)
+    place = f" at line {fault.line}, column {fault.column}{around}" if fault.length else ""
+    advice = _CAUSES[fault.cause]
+    return f"The arguments are not valid JSON: {fault.message}{place}. {advice}".rstrip()
+
+
+def _around(fault: Unreadable) -> str:
+    start, end = max(0, fault.offset - 20), fault.offset + 20
+    near = fault.text[start:end]
+    return f", near {json.dumps(near, ensure_ascii=False)}" if near else ""
+
+
+def _unreadable_compat(fault: Unreadable) -> str:
+    size = len(fault.text.encode("utf-8", "surrogatepass"))
+    return (
+        "<tool_use_error>InputValidationError: StructuredOutput was called with input that could not be parsed as JSON.\n"
+        f"You sent (first {min(size, 200)} of {size} bytes): {fault.text[:200]}\n"
+        "Common causes: unescaped backslashes in file paths (use / or \\\\), unescaped control characters, or truncated "
+        "output. Retry with valid JSON.</tool_use_error>"
+    )

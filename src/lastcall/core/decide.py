@@ -1,0 +1,399 @@
+"""The rules: an event to records and actions. Every rule of a run's end stands in this file.
+
+How to read it: `decide` finds the rule for the event; each rule notes what is now true and, at the end, asks
+`_conclude`, the one place that knows when a run is over. The order in `_conclude` is the order of the rules: an object
+that survives ends the run before anything else does; then a decline, the attempts, the limits; only then is the model
+asked again.
+
+Three things are refused everywhere: events of a request that is not outstanding (late), words of a message that was taken
+back, and anything after the end. They leave no record.
+
+Must not go in here: clocks, ids, I/O, logging, wording.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from lastcall.contract import wording
+from lastcall.core import calls
+from lastcall.core import events as e
+from lastcall.core import records as r
+from lastcall.core.actions import AskModel, CancelCalls, CancelRequest
+from lastcall.core.evolve import TOOLS
+from lastcall.core.state import RunState
+from lastcall.core.step import Draft, Step
+from lastcall.nouns.request import Channel, Choice
+from lastcall.nouns.result import (
+    Answered,
+    Cancelled,
+    Declined,
+    Failed,
+    FailureKind,
+    GaveUp,
+    Limit,
+    Outcome,
+    OutOfAttempts,
+    Retracted,
+    Stopped,
+)
+from lastcall.nouns.tools import ToolCall
+
+CUT_REASONS = frozenset({"max_tokens", "refusal", "model_context_window_exceeded"})
+"""Stop reasons of a reply that was cut off."""
+
+GO_ON_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
+"""Those after which the model may be asked to go on."""
+
+
+def decide(state: RunState, event: e.Event) -> Step:
+    """What `event` leads to. Total: an event that means nothing now gives an empty step."""
+    draft = Draft(state)
+    if isinstance(event, e.Prompted):
+        _prompted(draft, event)
+    elif state.outcome is None and state.run_id:
+        _apply(draft, event)
+    return draft.step()
+
+
+def _apply(draft: Draft, event: e.Event) -> None:  # noqa: C901, PLR0912 -- one line an event
+    match event:
+        case e.Prompted():
+            raise AssertionError("a prompt is not applied to a run")  # pragma: no cover
+        case e.ReplyStarted() | e.BlockEnded() | e.ReplyEnded() | e.RequestFailed() | e.Retrying() | e.FellBack():
+            if draft.state.outstanding and event.request == draft.state.asked:
+                _heard(draft, event)
+        case e.ChannelChanged():
+            if draft.state.outstanding and event.request == draft.state.asked:
+                _channel_changed(draft, event)
+        case e.ToolFinished():
+            if event.result.call_id in draft.state.running:
+                draft.note(r.CallAnswered(event.result, event.uuid, event.took_ms))
+                _conclude(draft)
+        case e.ChecksFinished():
+            _checks_finished(draft, event)
+        case e.LimitNear(limit=limit):
+            draft.note(r.LimitNoted(limit, hit=False))
+        case e.LimitHit(limit=limit):
+            draft.note(r.LimitNoted(limit, hit=True))
+            _end(draft, _stopped(draft.state, limit))
+        case e.Interrupted(signal=signal):
+            _end(draft, Cancelled(signal))
+        case e.Faulted(failure=failure):
+            _end(draft, failure)
+        case _:
+            assert_never(event)
+
+
+# -- the prompt and the requests ------------------------------------------------------------------------------------
+
+
+def _prompted(draft: Draft, event: e.Prompted) -> None:
+    """A new user message begins a run, unless one is under way (the driver queues it)."""
+    if draft.state.run_id and draft.state.outcome is None:
+        return
+    draft.note(r.Started(event.run_id, event.blocks, event.uuid, event.at))
+    _ask(draft)
+
+
+def _ask(draft: Draft, *, choice: Choice = Choice.AUTO) -> None:
+    """Ask the model again, if the limits leave a turn for it. The last one that fits is a reserved last call."""
+    state = draft.state
+    limit = _limit_reached(state)
+    if state.exhausted:
+        _end(draft, _spent(state))
+    elif limit is not None:
+        _end(draft, _stopped(state, limit))
+    else:
+        reserved = state.policy.reserves and state.contract is not None and _last_that_fits(state)
+        forced = (reserved or choice is Choice.FINISH) and state.policy.forces and state.setting.forces
+        draft.note(r.Asked(state.asked + 1, Choice.FINISH if forced else Choice.AUTO, reserved))
+        draft.do(AskModel(draft.state.asked))
+
+
+def _limit_reached(state: RunState) -> Limit | None:
+    policy = state.policy
+    if state.limits_hit:
+        return next(iter(state.limits_hit))
+    if policy.max_turns is not None and state.replies >= policy.max_turns:
+        return Limit.TURNS
+    if _over_budget(state):
+        return Limit.BUDGET
+    return None
+
+
+def _over_budget(state: RunState) -> bool:
+    budget = state.policy.max_budget_usd
+    return budget is not None and state.cost_usd is not None and state.cost_usd >= budget
+
+
+def _last_that_fits(state: RunState) -> bool:
+    """Whether the request about to be sent is the last one before a limit (a reply is taken to cost what the dearest did)."""
+    policy = state.policy
+    if policy.max_turns is not None and state.replies + 1 >= policy.max_turns:
+        return True
+    if policy.max_budget_usd is not None and state.cost_usd is not None:
+        return state.cost_usd + 2 * state.dearest_usd > policy.max_budget_usd
+    return bool(state.limits_near)
+
+
+# -- the reply ------------------------------------------------------------------------------------------------------
+
+
+def _heard(
+    draft: Draft,
+    event: e.ReplyStarted | e.BlockEnded | e.ReplyEnded | e.RequestFailed | e.Retrying | e.FellBack,
+) -> None:
+    if isinstance(event, e.ReplyStarted | e.BlockEnded | e.ReplyEnded) and (
+        event.message_id in draft.state.retracted_messages
+    ):
+        return
+    match event:
+        case e.ReplyStarted():
+            draft.note(r.ReplyBegan(event.request, event.message_id, event.model, event.usage))
+        case e.BlockEnded():
+            _block_ended(draft, event)
+        case e.ReplyEnded():
+            _reply_ended(draft, event)
+        case e.RequestFailed():
+            _request_failed(draft, event)
+        case e.Retrying():
+            _cancel_calls_of(draft, event.retracted)
+            draft.note(_retry_noted(event))
+        case e.FellBack():
+            _cancel_calls_of(draft, event.retracted)
+            draft.note(_fallback_noted(event))
+        case _:
+            assert_never(event)
+
+
+def _retry_noted(event: e.Retrying) -> r.RetryNoted:
+    return r.RetryNoted(
+        event.request,
+        event.attempt,
+        event.max_retries,
+        event.delay_ms,
+        event.failure,
+        event.retracted,
+        event.from_model,
+        event.usage,
+        event.cost_usd,
+    )
+
+
+def _fallback_noted(event: e.FellBack) -> r.FallbackNoted:
+    return r.FallbackNoted(
+        event.request,
+        event.from_model,
+        event.to_model,
+        event.trigger,
+        event.uuid,
+        event.retracted,
+        event.usage,
+        event.cost_usd,
+        event.details,
+    )
+
+
+def _block_ended(draft: Draft, event: e.BlockEnded) -> None:
+    block = event.block
+    if isinstance(block, ToolCall):
+        block = calls.distinct(draft, block)
+    draft.note(r.BlockSaid(event.request, event.message_id, block, event.uuid))
+    if isinstance(block, ToolCall) and draft.state.policy.eager:
+        calls.take(draft, block)
+        if draft.state.exhausted:
+            _end(draft, _spent(draft.state))
+
+
+def _reply_ended(draft: Draft, event: e.ReplyEnded) -> None:
+    cut = event.stop_reason in CUT_REASONS
+    draft.note(
+        r.ReplyClosed(
+            event.request,
+            event.message_id,
+            event.stop_reason,
+            event.usage,
+            event.stop_sequence,
+            event.stop_details,
+            event.cost_usd,
+            event.took_ms,
+            cut,
+        )
+    )
+    state = draft.state
+    if cut and not state.policy.takes_cut_calls:
+        calls.answer_cut_off(draft)
+    elif not state.policy.eager:
+        _take_calls(draft)
+    if event.stop_reason == "refusal":
+        _end(draft, Failed(FailureKind.REFUSAL, _refusal_words(draft.state)))
+    elif state.policy.eager and _over_budget(state):
+        _end(draft, _stopped(state, Limit.BUDGET))
+    else:
+        _conclude(draft)
+
+
+def _take_calls(draft: Draft) -> None:
+    """Every call of a complete reply: the ordinary ones start first, so that an object knows what it waits for."""
+    state = draft.state
+    if state.channel is Channel.NATIVE and state.contract is not None and state.reply.text and not state.reply.calls:
+        calls.take_native(draft, state.contract)
+    for call in state.reply.calls:
+        calls.take(draft, call)
+
+
+def _refusal_words(state: RunState) -> str:
+    return state.reply.text or "the model refused"
+
+
+def _request_failed(draft: Draft, event: e.RequestFailed) -> None:
+    _cancel_calls_of(draft, draft.state.reply.message_ids)
+    draft.note(r.RequestLost(event.request, event.failure, event.uuid, event.took_ms))
+    _end(draft, event.failure)
+
+
+def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
+    """The deployment refused a feature. Without tool calls the run goes on in its own JSON format, if no other tools are
+    in play."""
+    draft.note(r.FeatureDropped(event.request, event.feature, event.detail))
+    if event.feature != TOOLS:
+        return
+    if draft.state.setting.tools or draft.state.contract is None:
+        _end(draft, Failed(FailureKind.BAD_REQUEST, f"the deployment has no tool calls: {event.detail}"))
+    else:
+        _reask(draft)
+
+
+def _reask(draft: Draft) -> None:
+    """Ask for the same turn again after its request came to nothing; it costs no turn of the caller's limit."""
+    state = draft.state
+    draft.note(r.Asked(state.asked + 1, state.choice, state.reserved))
+    draft.do(AskModel(draft.state.asked))
+
+
+def _cancel_calls_of(draft: Draft, message_ids: tuple[str, ...]) -> None:
+    running = tuple(
+        c.call_id for c in draft.state.reply.calls if c.message_id in message_ids and c.call_id in draft.state.running
+    )
+    if running:
+        draft.do(CancelCalls(running))
+
+
+def _checks_finished(draft: Draft, event: e.ChecksFinished) -> None:
+    state = draft.state
+    waiting = any(h.attachment.call_id == event.call_id and h.checking for h in state.held)
+    if not waiting or state.contract is None:
+        return
+    draft.note(r.Checked(event.call_id, event.verdicts, passed=not event.problems))
+    if event.problems:
+        calls.check_failed(draft, event.call_id, event.problems, state.contract)
+    _conclude(draft)
+
+
+# -- the end --------------------------------------------------------------------------------------------------------
+
+
+def _conclude(draft: Draft) -> None:
+    """The run is over, or the model is asked again, or something is still open and nothing happens."""
+    state = draft.state
+    if state.outcome is not None or state.outstanding or state.running or state.checking:
+        return
+    calls.release(draft)
+    state = draft.state
+    attachment = state.surviving
+    if attachment is not None:
+        _end(draft, Answered(attachment, state.reply.text))
+    elif state.decline is not None:
+        _end(draft, Declined(state.decline.reason, state.decline.missing))
+    elif state.policy.cuts_repeats and state.repeats >= 3:
+        _end(draft, OutOfAttempts(state.policy.max_attempts, repeated=True))
+    elif state.exhausted:
+        _end(draft, _spent(state))
+    elif state.reply.calls or _has_feedback(state):
+        _ask(draft)
+    else:
+        _without_calls(draft)
+
+
+def go_on(draft: Draft) -> None:
+    """After a crash: conclude from the reply that was complete, or ask again for the one that was not."""
+    state = draft.state
+    if state.running or state.checking:
+        return
+    if state.reply.closed or state.reply.calls:
+        _conclude(draft)
+    else:
+        _reask(draft)
+
+
+def _has_feedback(state: RunState) -> bool:
+    """Whether an object in the native format was just answered with its problems."""
+    return state.channel is Channel.NATIVE and state.nudges[-1:] == (r.NudgeKind.FEEDBACK,) and bool(state.pending)
+
+
+def _without_calls(draft: Draft) -> None:
+    """A reply without any call: cut off, silent, or prose."""
+    state = draft.state
+    reason = state.reply.stop_reason
+    if reason in GO_ON_REASONS:
+        if state.continues >= state.policy.continues:
+            _end(draft, Failed(FailureKind.OUTPUT_LIMIT, wording.output_limit(reason)))
+        else:
+            draft.note(r.Nudged(r.NudgeKind.CUT_OFF, wording.go_on(reason, state.policy.profile)))
+            _ask(draft)
+    elif reason == "pause_turn" and not state.policy.eager:
+        _ask(draft)
+    elif state.policy.nudges_silence and not state.reply.text and not state.silences:
+        draft.note(r.Nudged(r.NudgeKind.NO_OUTPUT, wording.NO_VISIBLE_OUTPUT))
+        _ask(draft)
+    elif state.contract is None:
+        _end(draft, Answered(None, state.reply.text))
+    elif r.NudgeKind.ENFORCE not in state.nudges:
+        forced = state.policy.forces and state.setting.forces
+        draft.note(r.Nudged(r.NudgeKind.ENFORCE, wording.enforce(state.policy.profile, forced=forced)))
+        _ask(draft, choice=Choice.FINISH)
+    else:
+        _end(draft, _gave_up(state))
+
+
+def _gave_up(state: RunState) -> Outcome:
+    taken_back = state.lost_object or (state.policy.eager and state.retracted_attempts > 0)
+    if taken_back:
+        return Retracted(len(state.attempts), state.retracted_attempts, exhausted=False)
+    return GaveUp(state.reply.text)
+
+
+def _spent(state: RunState) -> Outcome:
+    """The attempts are used up: by the model, or by fallbacks that took objects back."""
+    taken_back = state.lost_object or (state.policy.eager and state.retracted_attempts > 0)
+    if taken_back:
+        return Retracted(len(state.attempts), state.retracted_attempts, exhausted=True)
+    return OutOfAttempts(state.policy.max_attempts)
+
+
+def _stopped(state: RunState, limit: Limit) -> Stopped:
+    policy = state.policy
+    match limit:
+        case Limit.TURNS:
+            return Stopped(limit, str(policy.max_turns))
+        case Limit.BUDGET:
+            return Stopped(limit, policy.budget_words)
+        case Limit.DEADLINE:
+            return Stopped(limit, policy.deadline_words)
+        case _:
+            assert_never(limit)
+
+
+def _end(draft: Draft, outcome: Outcome) -> None:
+    """The run is over: what is still open is stopped and answered, so that the history stays well-formed."""
+    state = draft.state
+    if state.outcome is not None:
+        return
+    if state.outstanding:
+        draft.do(CancelRequest(state.asked))
+    if state.running:
+        draft.do(CancelCalls(state.running))
+    if not state.policy.eager:
+        calls.answer_interrupted(draft, restarts=False)
+    draft.note(r.Ended(outcome))

@@ -1,0 +1,320 @@
+"""Records to a new state. Total, never refuses, holds no rule: what a record says is true.
+
+Each function answers for one record. The history is closed in `_asked`: what is pending becomes messages, and from then on
+it is never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from lastcall.core import records as r
+from lastcall.core.state import Entry, Reply, RunState, Said, Told
+from lastcall.nouns.ids import CallId, MessageId
+from lastcall.nouns.messages import AssistantBlock, AssistantMessage, Message, TextBlock, UserBlock, UserMessage
+from lastcall.nouns.result import NO_USAGE, Attempt, SideEffect, VerdictKind
+from lastcall.nouns.tools import ResultKind, ToolCall, ToolResult
+
+
+TOOLS = "tools"
+"""The feature whose refusal moves the run to the native channel (`wire.dialect.Feature.TOOLS`)."""
+
+
+def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR0911, PLR0912 -- one line a record
+    """The state after `record`."""
+    match record:
+        case r.Opened():
+            return replace(state, session_id=record.session_id)
+        case r.Started():
+            return _started(state, record)
+        case r.Resumed():
+            return replace(_void_open_reply(state), outstanding=False, running=())
+        case r.Ended():
+            return replace(_void_open_reply(state), outcome=record.outcome, outstanding=False, running=(), held=())
+        case r.Asked():
+            return _asked(state, record)
+        case r.ReplyBegan():
+            ids = (*state.reply.message_ids, record.message_id)
+            return replace(state, reply=replace(state.reply, message_ids=ids, model=record.model))
+        case r.BlockSaid():
+            return _block_said(state, record)
+        case r.ReplyClosed():
+            return _reply_closed(state, record)
+        case r.RequestLost():
+            return replace(_void_open_reply(state), outstanding=False, api_ms=state.api_ms + record.took_ms)
+        case r.RetryNoted() | r.FallbackNoted():
+            return _spent_in_vain(_retracted(state, record.retracted), record)
+        case r.FeatureDropped():
+            lost = record.feature == TOOLS
+            return replace(state, toolless=True, outstanding=False, voided=state.voided + 1) if lost else state
+        case r.ToolStarted():
+            return _tool_started(state, record)
+        case r.CallAnswered():
+            return _call_answered(state, record)
+        case r.Attempted():
+            return replace(state, attempts=(*state.attempts, record.attempt))
+        case r.AttemptRevised():
+            return _attempt_revised(state, record)
+        case r.HeldBack():
+            return replace(state, held=(*state.held, record))
+        case r.Checked():
+            held = tuple(_checked(h, record.call_id) for h in state.held)
+            return replace(state, checks=(*state.checks, *record.verdicts), held=held)
+        case r.Attached():
+            return _attached(state, record)
+        case r.DeclineHeard():
+            return replace(
+                state,
+                decline=record if record.accepted else state.decline,
+                declines_challenged=state.declines_challenged + (not record.accepted),
+            )
+        case r.Nudged():
+            return _nudged(state, record)
+        case r.Warned():
+            return replace(state, warnings=(*state.warnings, record.warning))
+        case r.LimitNoted():
+            if record.hit:
+                return replace(state, limits_hit=state.limits_hit | {record.limit})
+            return replace(state, limits_near=state.limits_near | {record.limit})
+        case _:
+            assert_never(record)
+
+
+# -- runs -----------------------------------------------------------------------------------------------------------
+
+
+def _started(state: RunState, record: r.Started) -> RunState:
+    """A fresh run on the session's history."""
+    return RunState(
+        setting=state.setting,
+        session_id=state.session_id,
+        messages=state.messages,
+        pending=(*state.pending, *(Told(b) for b in record.blocks)),
+        call_ids=state.call_ids,
+        retracted_messages=state.retracted_messages,
+        toolless=state.toolless,
+        run_id=record.run_id,
+    )
+
+
+def _asked(state: RunState, record: r.Asked) -> RunState:
+    return replace(
+        state,
+        messages=close_messages(state.messages, state.pending, joins=state.policy.joins_user_text),
+        pending=(),
+        asked=record.number,
+        outstanding=True,
+        reserved=record.reserved,
+        choice=record.choice,
+        reply=Reply(),
+        results=(),
+        held=(),
+    )
+
+
+# -- replies --------------------------------------------------------------------------------------------------------
+
+
+def _block_said(state: RunState, record: r.BlockSaid) -> RunState:
+    block, reply = record.block, state.reply
+    calls, call_ids, text = reply.calls, state.call_ids, reply.text
+    if isinstance(block, ToolCall):
+        calls, call_ids = (*calls, block), call_ids | {block.call_id}
+    elif isinstance(block, TextBlock):
+        text = block.text
+    return replace(
+        state,
+        pending=(*state.pending, Said(record.message_id, block)),
+        call_ids=call_ids,
+        reply=replace(reply, calls=calls, text=text, blocks=reply.blocks + 1),
+    )
+
+
+def _reply_closed(state: RunState, record: r.ReplyClosed) -> RunState:
+    model = state.reply.model
+    by_model = dict(state.usage_by_model)
+    by_model[model] = by_model.get(model, NO_USAGE) + record.usage
+    cost = state.cost_usd
+    if record.cost_usd is not None:
+        cost = (cost or Decimal(0)) + record.cost_usd
+    return replace(
+        state,
+        outstanding=False,
+        reply=replace(state.reply, closed=True, cut=record.cut, stop_reason=record.stop_reason),
+        usage=state.usage + record.usage,
+        usage_by_model=tuple(by_model.items()),
+        cost_usd=cost,
+        dearest_usd=max(state.dearest_usd, record.cost_usd or Decimal(0)),
+        api_ms=state.api_ms + record.took_ms,
+        continues=state.continues if record.cut else 0,
+    )
+
+
+def _retracted(state: RunState, message_ids: tuple[MessageId, ...]) -> RunState:
+    """Everything that came from these messages is taken back; the attempts stay, marked so."""
+    gone = frozenset(message_ids)
+    if not gone:
+        return replace(state, reply=Reply())
+    calls = frozenset(c.call_id for c in state.reply.calls if c.message_id in gone)
+    return replace(
+        state,
+        pending=tuple(e for e in state.pending if not _is_gone(e, gone, calls)),
+        retracted_messages=state.retracted_messages | gone,
+        reply=Reply(),
+        results=tuple(x for x in state.results if x.call_id not in calls),
+        running=tuple(x for x in state.running if x not in calls),
+        held=tuple(h for h in state.held if h.attachment.call_id not in calls),
+        attachments=tuple(a for a in state.attachments if a.message_id not in gone),
+        attempts=tuple(_taken_back(a) if a.call_id in calls else a for a in state.attempts),
+        decline=None if state.decline and state.decline.call_id in calls else state.decline,
+    )
+
+
+def _spent_in_vain(state: RunState, record: r.RetryNoted | r.FallbackNoted) -> RunState:
+    """Tokens of a reply that was taken back were paid for all the same; they count by model only, as in the reference."""
+    if record.usage == NO_USAGE and record.cost_usd is None:
+        return state
+    by_model = dict(state.usage_by_model)
+    by_model[record.from_model] = by_model.get(record.from_model, NO_USAGE) + record.usage
+    cost = state.cost_usd if record.cost_usd is None else (state.cost_usd or Decimal(0)) + record.cost_usd
+    return replace(state, usage_by_model=tuple(by_model.items()), cost_usd=cost)
+
+
+def _void_open_reply(state: RunState) -> RunState:
+    """A reply that never ended is void, except for calls that were started or answered: those happened."""
+    if not state.outstanding or state.reply.closed:
+        return state
+    real = {x.call_id for x in state.results} | set(state.running)
+    kept = tuple(c for c in state.reply.calls if c.call_id in real)
+    pending = tuple(
+        e
+        for e in state.pending
+        if isinstance(e, Told) or (kept and (not isinstance(e.block, ToolCall) or e.block.call_id in real))
+    )
+    return replace(state, pending=pending, reply=replace(state.reply, calls=kept), voided=state.voided + 1)
+
+
+def _is_gone(entry: Entry, gone: frozenset[MessageId], calls: frozenset[CallId]) -> bool:
+    if isinstance(entry, Said):
+        return entry.message_id in gone
+    return getattr(entry.block, "call_id", None) in calls
+
+
+def _taken_back(attempt: Attempt) -> Attempt:
+    return replace(attempt, verdict=VerdictKind.RETRACTED, before=attempt.verdict)
+
+
+# -- calls ----------------------------------------------------------------------------------------------------------
+
+
+def _tool_started(state: RunState, record: r.ToolStarted) -> RunState:
+    effects = state.side_effects
+    if not record.read_only:
+        effects = (*effects, SideEffect(record.name, record.call_id, "started"))
+    return replace(state, running=(*state.running, record.call_id), side_effects=effects)
+
+
+def _call_answered(state: RunState, record: r.CallAnswered) -> RunState:
+    result = record.result
+    denied = state.denied
+    if result.kind is ResultKind.DENIED:
+        denied = (*denied, *(c for c in state.reply.calls if c.call_id == result.call_id))
+    return replace(
+        state,
+        pending=(*state.pending, Told(result)),
+        results=(*state.results, result),
+        running=tuple(x for x in state.running if x != result.call_id),
+        side_effects=tuple(
+            replace(e, status=result.kind.value) if e.call_id == result.call_id else e for e in state.side_effects
+        ),
+        denied=denied,
+        told=state.told + 1,
+    )
+
+
+def _attempt_revised(state: RunState, record: r.AttemptRevised) -> RunState:
+    attempts = tuple(
+        replace(a, verdict=record.verdict, problems=record.problems) if a.call_id == record.call_id else a
+        for a in state.attempts
+    )
+    return replace(state, attempts=attempts, held=_without(state.held, record.call_id))
+
+
+def _attached(state: RunState, record: r.Attached) -> RunState:
+    return replace(
+        state,
+        attachments=(*state.attachments, record.attachment),
+        answered_before=record.answered_before,
+        held=_without(state.held, record.attachment.call_id),
+    )
+
+
+def _without(held: tuple[r.HeldBack, ...], call_id: CallId) -> tuple[r.HeldBack, ...]:
+    return tuple(h for h in held if h.attachment.call_id != call_id)
+
+
+def _checked(held: r.HeldBack, call_id: CallId) -> r.HeldBack:
+    return replace(held, checking=False) if held.attachment.call_id == call_id else held
+
+
+def _nudged(state: RunState, record: r.Nudged) -> RunState:
+    quiet = record.kind is r.NudgeKind.CUT_OFF and state.policy.takes_cut_calls
+    return replace(
+        state,
+        pending=(*state.pending, Told(TextBlock(record.text))),
+        nudges=(*state.nudges, record.kind),
+        continues=state.continues + (record.kind is r.NudgeKind.CUT_OFF),
+        silences=state.silences + (record.kind is r.NudgeKind.NO_OUTPUT),
+        told=state.told + (not quiet),
+    )
+
+
+# -- messages -------------------------------------------------------------------------------------------------------
+
+
+def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joins: bool) -> tuple[Message, ...]:
+    """The history with the pending entries as messages, alternating as the protocols want it.
+
+    The model's blocks of one request make one message, whatever came between them; what it was told makes the next. A call
+    without an answer and an answer without a call are left out, so every pair is whole. A message of the model that holds
+    nothing to show (only thinking, nothing at all) is left out too, since no protocol takes it back. With `joins`, a text
+    that follows a text of the same message begins on a new line, as the reference does.
+    """
+    entries = tuple(pending)
+    asked = {e.block.call_id for e in entries if isinstance(e, Said) and isinstance(e.block, ToolCall)}
+    answered = {e.block.call_id for e in entries if isinstance(e, Told) and isinstance(e.block, ToolResult)}
+    said: list[AssistantBlock] = []
+    before: list[UserBlock] = []
+    told: list[UserBlock] = []
+    message_id = MessageId("")
+    for entry in entries:
+        block = entry.block
+        if isinstance(block, ToolCall | ToolResult) and not (block.call_id in asked and block.call_id in answered):
+            continue
+        if isinstance(entry, Told):
+            told.append(entry.block)
+            continue
+        if not said:
+            before, told = told, []
+            message_id = entry.message_id
+        said.append(entry.block)
+    out = _tell(closed, before, joins=joins)
+    if any(isinstance(b, ToolCall | TextBlock) for b in said):
+        out = (*out, AssistantMessage(message_id, tuple(said)))
+    return _tell(out, told, joins=joins)
+
+
+def _tell(messages: tuple[Message, ...], blocks: list[UserBlock], *, joins: bool) -> tuple[Message, ...]:
+    if not blocks:
+        return messages
+    last = messages[-1] if messages else None
+    if not isinstance(last, UserMessage):
+        return (*messages, UserMessage(tuple(blocks)))
+    head = list(last.blocks)
+    if joins and isinstance(head[-1], TextBlock) and isinstance(blocks[0], TextBlock):
+        head[-1] = TextBlock(head[-1].text + "\n")
+    return (*messages[:-1], UserMessage((*head, *blocks)))

@@ -1,0 +1,81 @@
+"""The few choices that differ between profiles and runs, as one frozen value.
+
+Each field is one decision that `core.decide` asks for; the two functions at the end are the two profiles. Where a choice
+of the reference is meant, `../shared/conformance` (a copy of what the tests need is in `tests/conformance/cases`) is the
+source.
+
+Must not go in here: rules. A policy answers "which", never "when".
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lastcall.nouns.profile import Profile
+
+DEFAULT_ATTEMPTS = 5
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """Choices of a run.
+
+    `max_attempts` finishing calls a user message; `max_turns` replies, `max_budget_usd` and `deadline_s` are `None` when
+    there is no such limit (`budget_words`, `deadline_words`: as the caller wrote them, for messages).
+
+    `eager`: finishing calls are judged and tools started as soon as their block is whole, before the reply has ended.
+    `takes_cut_calls`: calls of a cut-off reply count. `holds`: an object waits for the tools called beside it.
+    `forces`: a nudge forces the choice of a finishing tool. `reserves`: the last turn that fits is a reserved last call.
+    `declines`: the decline tool is offered. `cuts_repeats`: the same rejected arguments three times in a row end the run.
+    `guards_degenerate`: an object that lost what a rejected draft held is sent back once. `refuses_duplicates`: a
+    repeated key is a problem. `continues` times in a row a cut-off reply is asked to go on. `nudges_silence`: a reply
+    without visible output is asked for one before anything else.
+    """
+
+    profile: Profile
+    max_attempts: int = DEFAULT_ATTEMPTS
+    max_turns: int | None = None
+    max_budget_usd: Decimal | None = None
+    budget_words: str = ""
+    deadline_s: float | None = None
+    deadline_words: str = ""
+    eager: bool = False
+    takes_cut_calls: bool = False
+    holds: bool = True
+    forces: bool = True
+    reserves: bool = True
+    declines: bool = True
+    cuts_repeats: bool = True
+    guards_degenerate: bool = True
+    continues: int = 3
+    nudges_silence: bool = False
+    joins_user_text: bool = False
+
+
+def native(**choices: object) -> Policy:
+    """The profile that never lies. `choices` replaces single fields."""
+    return _with(Policy(profile=Profile.NATIVE), choices)
+
+
+def compat(**choices: object) -> Policy:
+    """The profile that does what the reference does. `choices` replaces single fields."""
+    base = Policy(
+        profile=Profile.COMPAT,
+        eager=True,
+        takes_cut_calls=True,
+        holds=False,
+        forces=False,
+        reserves=False,
+        declines=False,
+        cuts_repeats=False,
+        guards_degenerate=False,
+        nudges_silence=True,
+        joins_user_text=True,
+    )
+    return _with(base, choices)
+
+
+def _with(base: Policy, choices: dict[str, object]) -> Policy:
+    return replace(base, **choices)

@@ -1,0 +1,197 @@
+"""What is true of a session now: the fold of its records.
+
+Counts are properties, never stored twice. The history that goes to the model is kept in two parts: `messages`, closed when
+a request was asked and never touched again (so that their encoded bytes can be kept), and `pending`, what was said since.
+Only `pending` can be retracted.
+
+Must not go in here: rules, and anything mutable.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from msgspec import Struct
+
+from lastcall.contract import Contract
+from lastcall.core.policy import Policy
+from lastcall.core.records import DeclineHeard, HeldBack, NudgeKind
+from lastcall.nouns.attachment import Attachment
+from lastcall.nouns.ids import CallId, MessageId, RunId, SessionId
+from lastcall.nouns.messages import AssistantBlock, Message, UserBlock
+from lastcall.nouns.request import Channel, Choice
+from lastcall.nouns.result import Attempt, CheckVerdict, Limit, Outcome, RunWarning, SideEffect, Usage, VerdictKind
+from lastcall.nouns.tools import ToolCall, ToolDefinition, ToolResult
+
+
+class Said(Struct, frozen=True):
+    """A pending block of the model."""
+
+    message_id: MessageId
+    block: AssistantBlock
+
+
+class Told(Struct, frozen=True):
+    """A pending block to the model: a prompt's block, an answer to a call, a nudge."""
+
+    block: UserBlock
+
+
+Entry = Said | Told
+
+
+class Reply(Struct, frozen=True):
+    """The reply to the latest request: how far it came.
+
+    `message_ids` grows when the transport or a fallback starts the reply anew. `calls` are in the order of the reply.
+    """
+
+    message_ids: tuple[MessageId, ...] = ()
+    model: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    text: str = ""
+    blocks: int = 0
+    closed: bool = False
+    cut: bool = False
+    stop_reason: str | None = None
+
+
+class Setting(Struct, frozen=True):
+    """What a session is run with; not from records, given anew when a journal is loaded."""
+
+    policy: Policy
+    contract: Contract | None = None
+    tools: tuple[ToolDefinition, ...] = ()
+    system: str = ""
+    channel: Channel = Channel.TOOL
+    forces: bool = True
+    """Whether the deployment takes a forced choice in this run (not, for example, with extended thinking)."""
+    finishing_denied: bool = False
+    """Whether a permission rule denies the finishing tool, as the reference allows; natively that is a usage error."""
+
+
+class RunState(Struct, frozen=True, kw_only=True):
+    """A session, in the middle of a run or between two.
+
+    Everything from `run_id` on belongs to the run and is reset by a new user message.
+    """
+
+    setting: Setting
+    session_id: SessionId = SessionId("")
+    messages: tuple[Message, ...] = ()
+    pending: tuple[Entry, ...] = ()
+    call_ids: frozenset[CallId] = frozenset()
+    retracted_messages: frozenset[MessageId] = frozenset()
+    toolless: bool = False
+    """Whether the deployment turned out to have no tool calls."""
+
+    run_id: RunId = RunId("")
+    outcome: Outcome | None = None
+    asked: int = 0
+    voided: int = 0
+    outstanding: bool = False
+    reserved: bool = False
+    choice: Choice = Choice.AUTO
+    reply: Reply = Reply()
+    results: tuple[ToolResult, ...] = ()
+    running: tuple[CallId, ...] = ()
+    held: tuple[HeldBack, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    answered_before: tuple[CallId, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    checks: tuple[CheckVerdict, ...] = ()
+    decline: DeclineHeard | None = None
+    declines_challenged: int = 0
+    nudges: tuple[NudgeKind, ...] = ()
+    continues: int = 0
+    silences: int = 0
+    limits_near: frozenset[Limit] = frozenset()
+    limits_hit: frozenset[Limit] = frozenset()
+    warnings: tuple[RunWarning, ...] = ()
+    side_effects: tuple[SideEffect, ...] = ()
+    denied: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    usage_by_model: tuple[tuple[str, Usage], ...] = ()
+    cost_usd: Decimal | None = None
+    dearest_usd: Decimal = Decimal(0)
+    api_ms: int = 0
+    told: int = 0
+    """Messages that were sent back to the model in this run; the reference's `num_turns` is one more."""
+
+    @property
+    def policy(self) -> Policy:
+        """The run's choices."""
+        return self.setting.policy
+
+    @property
+    def contract(self) -> Contract | None:
+        """What the object must satisfy; `None` when prose is asked for."""
+        return self.setting.contract
+
+    @property
+    def channel(self) -> Channel:
+        """Through which part of the protocol the object comes."""
+        return Channel.NATIVE if self.toolless else self.setting.channel
+
+    @property
+    def replies(self) -> int:
+        """Turns spent or under way: requests that did not come to nothing."""
+        return self.asked - self.voided
+
+    @property
+    def surviving(self) -> Attachment | None:
+        """The object that ends the run: the last one that was not taken back."""
+        return self.attachments[-1] if self.attachments else None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the attempts are used up without an object."""
+        return self.contract is not None and not self.attachments and len(self.attempts) >= self.policy.max_attempts
+
+    @property
+    def retracted_attempts(self) -> int:
+        """Attempts that a fallback took back."""
+        return sum(a.verdict is VerdictKind.RETRACTED for a in self.attempts)
+
+    @property
+    def lost_object(self) -> bool:
+        """Whether an accepted object was taken back."""
+        return any(a.before is VerdictKind.ACCEPTED for a in self.attempts)
+
+    @property
+    def repeats(self) -> int:
+        """How often the latest rejected arguments came in a row with the same problems (0 when it was not rejected)."""
+        if not self.attempts or self.attempts[-1].verdict not in (VerdictKind.REJECTED, VerdictKind.UNREADABLE):
+            return 0
+        last, count = self.attempts[-1], 0
+        for attempt in reversed(self.attempts):
+            if (attempt.draft, attempt.problems) != (last.draft, last.problems):
+                break
+            count += 1
+        return count
+
+    @property
+    def degenerate_guarded(self) -> bool:
+        """Whether an object was already sent back for having lost what a rejected draft held."""
+        return any(p.keyword == "degenerate" for a in self.attempts for p in a.problems)
+
+    @property
+    def unanswered(self) -> tuple[ToolCall, ...]:
+        """Calls of the latest reply that have no answer yet, in their order."""
+        answered = {r.call_id for r in self.results}
+        return tuple(c for c in self.reply.calls if c.call_id not in answered)
+
+    @property
+    def checking(self) -> bool:
+        """Whether a held object waits for checks."""
+        return any(h.checking for h in self.held)
+
+    @property
+    def turns(self) -> int:
+        """The reference's `num_turns`: 1 and every message sent back."""
+        return 1 + self.told
+
+
+def begin(setting: Setting) -> RunState:
+    """A session before its first record."""
+    return RunState(setting=setting)
