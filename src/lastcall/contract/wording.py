@@ -121,15 +121,25 @@ def rejection(verdict: Rejected | CannotRead | WrongInput, profile: Profile, *, 
     """What the model is told about a rejected attempt. `repeats`: how often in a row it sent just this."""
     match verdict:
         case CannotRead(fault=fault):
-            return _unreadable_compat(fault) if profile is Profile.COMPAT else _unreadable(fault)
+            return unreadable(fault, profile)
         case WrongInput(issue=issue):
-            return f"<tool_use_error>InputValidationError: {issue}</tool_use_error>"
+            return wrong_input(issue)
         case Rejected() if profile is Profile.COMPAT:
             return f"Output does not match required schema: {joined(verdict.problems)}"
         case Rejected():
             return _rejected(verdict, repeats)
         case _:
             assert_never(verdict)
+
+
+def unreadable(fault: Unreadable, profile: Profile, *, tool: str = "StructuredOutput") -> str:
+    """The answer to a call of any tool whose arguments could not be read."""
+    return _unreadable_compat(fault, tool) if profile is Profile.COMPAT else _unreadable(fault)
+
+
+def wrong_input(issue: str) -> str:
+    """The answer to a call of any tool whose arguments do not fit its input schema (the reference's form)."""
+    return f"<tool_use_error>InputValidationError: {issue}</tool_use_error>"
 
 
 def joined(problems: tuple[Problem, ...]) -> str:
@@ -266,10 +276,10 @@ def _around(fault: Unreadable) -> str:
     return f", near {json.dumps(near, ensure_ascii=False)}" if near else ""
 
 
-def _unreadable_compat(fault: Unreadable) -> str:
+def _unreadable_compat(fault: Unreadable, tool: str) -> str:
     size = len(fault.text.encode("utf-8", "surrogatepass"))
     return (
-        "<tool_use_error>InputValidationError: StructuredOutput was called with input that could not be parsed as JSON.\n"
+        f"<tool_use_error>InputValidationError: {tool} was called with input that could not be parsed as JSON.\n"
         f"You sent (first {min(size, 200)} of {size} bytes): {fault.text[:200]}\n"
         "Common causes: unescaped backslashes in file paths (use / or \\\\), unescaped control characters, or truncated "
         "output. Retry with valid JSON.</tool_use_error>"

@@ -12,7 +12,7 @@ import re
 
 _SEPARATORS = re.compile(r"&&|\|\||;|\n|\|&?|&")
 _BEYOND_US = re.compile(r"[`<>(){}'\"]|\$\x00")
-"""Substitutions, redirections, groups, functions, quotes that do not close, and `$'...'`, which quotes in its own way."""
+"""Substitutions, redirections, groups, functions, quotes that do not close, and `$'...'`, which has rules of its own."""
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
 _UNKNOWN = frozenset("\x00$*?[~")
 """A command's name that holds one of these (a quoted piece, a variable, a glob) is not known before it runs."""
