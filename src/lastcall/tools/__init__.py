@@ -17,6 +17,7 @@ from msgspec import Struct
 from lastcall.errors import BadConfig
 from lastcall.nouns.ids import CallId
 from lastcall.nouns.json import JsonObject
+from lastcall.nouns.profile import Profile
 from lastcall.nouns.tools import ToolDefinition
 from lastcall.tools.paths import Workspace
 from lastcall.tools.seen import FilesSeen
@@ -67,7 +68,7 @@ class ToolContext(Struct, frozen=True):
     """What one call may know and touch.
 
     `idempotency_key` is the same when the call is run again after a crash. `images`: whether the model takes images.
-    `seen` is the run's memory of files that were read, shared by its calls. `profile` is `native` or `compat`.
+    `seen` is the run's memory of files that were read, shared by its calls.
     """
 
     workspace: Workspace
@@ -75,7 +76,7 @@ class ToolContext(Struct, frozen=True):
     rules: PathRules
     call_id: CallId = CallId("")
     idempotency_key: str = ""
-    profile: str = "native"
+    profile: Profile = Profile.NATIVE
     images: bool = False
 
 

@@ -18,6 +18,7 @@ import msgspec
 from anyio import from_thread, to_thread
 
 from lastcall.nouns.json import JsonObject
+from lastcall.nouns.profile import Profile
 from lastcall.nouns.tools import ToolDefinition, define
 from lastcall.tools import Output, PathSubject, ToolContext
 from lastcall.tools.paths import OpenedFile, Reason, Refusal, Workspace
@@ -173,7 +174,7 @@ def _refusal_text(refusal: Refusal, path: str, context: ToolContext) -> str:
     text = refusal.message
     if refusal.reason is Reason.MISSING:
         text = f"File does not exist. Note: your current working directory is {workspace.cwd}."
-    if context.profile == "compat" or refusal.reason not in {Reason.MISSING, Reason.OUTSIDE}:
+    if context.profile is Profile.COMPAT or refusal.reason not in {Reason.MISSING, Reason.OUTSIDE}:
         return text
     names = _similar(path, workspace)
     return f"{text} Did you mean {' or '.join(names)}?" if names else text

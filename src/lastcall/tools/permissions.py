@@ -145,7 +145,7 @@ class Permissions(Struct, frozen=True):
     cwd: str = "/"
     home: str = ""
 
-    def decide(self, tool: Tool, arguments: JsonObject) -> Verdict:  # noqa: PLR0911 -- the rules, in order
+    def decide(self, tool: Tool, arguments: JsonObject) -> Verdict:
         """What becomes of this call. The arguments have passed the tool's input schema."""
         name = tool.definition.name
         subject = tool.subject(arguments)
