@@ -163,7 +163,8 @@ class Contract:
         issue = input_issue(value)
         if issue is not None:
             return WrongInput(issue)
-        coerced = coerce_top_level(value, self.schema.value)
+        assert isinstance(value, dict)
+        coerced = coerce_top_level(value, self.schema)
         rejected = self._check(coerced, "")
         return rejected or Accepted(write_json(coerced, numbers="doubles"))
 

@@ -222,7 +222,8 @@ def _passing(params: Mapping[str, Any]) -> str:
 def _listed(values: object) -> str:
     if not isinstance(values, list | tuple):
         return _short(values)
-    shown, length = [], 0
+    shown: list[str] = []
+    length = 0
     for value in values:
         text = _short(value)
         length += len(text)

@@ -81,7 +81,7 @@ def answer(draft: Draft, call: ToolCall, kind: ResultKind, content: str, *, is_e
 
 
 def answer_cut_off(draft: Draft) -> None:
-    """Answer every call of a reply that was cut off: none of them was executed; finishing calls are attempts all the same."""
+    """Answer every call of a reply that was cut off: none was executed; finishing calls are attempts all the same."""
     state = draft.state
     for call in state.unanswered:
         if state.contract is not None and is_finishing(call.name, declines=state.policy.declines):
@@ -110,7 +110,7 @@ def release(draft: Draft) -> None:
     """Decide on held objects once nothing of their reply is open: taken, unless a call beside them failed."""
     state = draft.state
     beside = tuple(x for x in state.results if not x.kind.of_finishing)
-    failed = tuple(x for x in beside if x.failed)
+    failed = tuple(x for x in beside if x.failed and state.policy.holds)
     for held in state.held:
         attachment = held.attachment
         call = next(c for c in state.reply.calls if c.call_id == attachment.call_id)
@@ -154,6 +154,7 @@ def _take_object(draft: Draft, call: ToolCall, verdict: Accepted, contract: Cont
     waits = state.policy.holds and any(
         not is_finishing(c.name, declines=state.policy.declines) for c in state.unanswered
     )
+    waits = waits or (state.policy.eager and state.policy.max_budget_usd is not None)
     held = waits or contract.has_checks
     kind = VerdictKind.HELD if held else VerdictKind.ACCEPTED
     draft.note(r.Attempted(_attempt(draft, call.call_id, _text(call), kind, ())))

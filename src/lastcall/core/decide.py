@@ -13,6 +13,7 @@ Must not go in here: clocks, ids, I/O, logging, wording.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import assert_never
 
 from lastcall.contract import wording
@@ -122,13 +123,14 @@ def _limit_reached(state: RunState) -> Limit | None:
     return None
 
 
-def _over_budget(state: RunState) -> bool:
+def _over_budget(state: RunState, more: Decimal | None = None) -> bool:
     budget = state.policy.max_budget_usd
-    return budget is not None and state.cost_usd is not None and state.cost_usd >= budget
+    spent = (state.cost_usd or Decimal(0)) + (more or Decimal(0))
+    return budget is not None and spent >= budget
 
 
 def _last_that_fits(state: RunState) -> bool:
-    """Whether the request about to be sent is the last one before a limit (a reply is taken to cost what the dearest did)."""
+    """Whether the request about to be sent is the last one before a limit (it is taken to cost what the dearest did)."""
     policy = state.policy
     if policy.max_turns is not None and state.replies + 1 >= policy.max_turns:
         return True
@@ -208,30 +210,34 @@ def _block_ended(draft: Draft, event: e.BlockEnded) -> None:
 
 def _reply_ended(draft: Draft, event: e.ReplyEnded) -> None:
     cut = event.stop_reason in CUT_REASONS
-    draft.note(
-        r.ReplyClosed(
-            event.request,
-            event.message_id,
-            event.stop_reason,
-            event.usage,
-            event.stop_sequence,
-            event.stop_details,
-            event.cost_usd,
-            event.took_ms,
-            cut,
-        )
-    )
+    overdrawn = draft.state.policy.eager and _over_budget(draft.state, event.cost_usd)
+    draft.note(_reply_closed(event, cut=cut, counted=not overdrawn))
     state = draft.state
     if cut and not state.policy.takes_cut_calls:
         calls.answer_cut_off(draft)
     elif not state.policy.eager:
         _take_calls(draft)
     if event.stop_reason == "refusal":
-        _end(draft, Failed(FailureKind.REFUSAL, _refusal_words(draft.state)))
-    elif state.policy.eager and _over_budget(state):
+        _end(draft, Failed(FailureKind.REFUSAL, _refusal_words(state), provider_kind=state.reply.category))
+    elif overdrawn:
         _end(draft, _stopped(state, Limit.BUDGET))
     else:
         _conclude(draft)
+
+
+def _reply_closed(event: e.ReplyEnded, *, cut: bool, counted: bool) -> r.ReplyClosed:
+    return r.ReplyClosed(
+        event.request,
+        event.message_id,
+        event.stop_reason,
+        event.usage,
+        event.stop_sequence,
+        event.stop_details,
+        event.cost_usd,
+        event.took_ms,
+        cut,
+        counted,
+    )
 
 
 def _take_calls(draft: Draft) -> None:
@@ -254,8 +260,7 @@ def _request_failed(draft: Draft, event: e.RequestFailed) -> None:
 
 
 def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
-    """The deployment refused a feature. Without tool calls the run goes on in its own JSON format, if no other tools are
-    in play."""
+    """Go on without a refused feature; without tool calls only in the JSON format, if no other tools are in play."""
     draft.note(r.FeatureDropped(event.request, event.feature, event.detail))
     if event.feature != TOOLS:
         return
@@ -303,7 +308,7 @@ def _conclude(draft: Draft) -> None:
     state = draft.state
     attachment = state.surviving
     if attachment is not None:
-        _end(draft, Answered(attachment, state.reply.text))
+        _end(draft, Answered(attachment, state.reply.tail))
     elif state.decline is not None:
         _end(draft, Declined(state.decline.reason, state.decline.missing))
     elif state.policy.cuts_repeats and state.repeats >= 3:
@@ -348,7 +353,7 @@ def _without_calls(draft: Draft) -> None:
         draft.note(r.Nudged(r.NudgeKind.NO_OUTPUT, wording.NO_VISIBLE_OUTPUT))
         _ask(draft)
     elif state.contract is None:
-        _end(draft, Answered(None, state.reply.text))
+        _end(draft, Answered(None, state.reply.tail))
     elif r.NudgeKind.ENFORCE not in state.nudges:
         forced = state.policy.forces and state.setting.forces
         draft.note(r.Nudged(r.NudgeKind.ENFORCE, wording.enforce(state.policy.profile, forced=forced)))

@@ -19,7 +19,6 @@ from lastcall.nouns.messages import AssistantBlock, AssistantMessage, Message, T
 from lastcall.nouns.result import NO_USAGE, Attempt, SideEffect, VerdictKind
 from lastcall.nouns.tools import ResultKind, ToolCall, ToolResult
 
-
 TOOLS = "tools"
 """The feature whose refusal moves the run to the native channel (`wire.dialect.Feature.TOOLS`)."""
 
@@ -121,16 +120,16 @@ def _asked(state: RunState, record: r.Asked) -> RunState:
 
 def _block_said(state: RunState, record: r.BlockSaid) -> RunState:
     block, reply = record.block, state.reply
-    calls, call_ids, text = reply.calls, state.call_ids, reply.text
+    calls, call_ids, text, tail = reply.calls, state.call_ids, reply.text, ""
     if isinstance(block, ToolCall):
         calls, call_ids = (*calls, block), call_ids | {block.call_id}
     elif isinstance(block, TextBlock):
-        text = block.text
+        text = tail = block.text
     return replace(
         state,
         pending=(*state.pending, Said(record.message_id, block)),
         call_ids=call_ids,
-        reply=replace(reply, calls=calls, text=text, blocks=reply.blocks + 1),
+        reply=replace(reply, calls=calls, text=text, tail=tail, blocks=reply.blocks + 1),
     )
 
 
@@ -144,8 +143,15 @@ def _reply_closed(state: RunState, record: r.ReplyClosed) -> RunState:
     return replace(
         state,
         outstanding=False,
-        reply=replace(state.reply, closed=True, cut=record.cut, stop_reason=record.stop_reason),
-        usage=state.usage + record.usage,
+        reply=replace(
+            state.reply,
+            closed=True,
+            cut=record.cut,
+            stop_reason=record.stop_reason,
+            category=str((record.stop_details or {}).get("category") or ""),
+        ),
+        stop_reason=record.stop_reason if record.counted or not state.held else state.stop_reason,
+        usage=state.usage + record.usage if record.counted else state.usage,
         usage_by_model=tuple(by_model.items()),
         cost_usd=cost,
         dearest_usd=max(state.dearest_usd, record.cost_usd or Decimal(0)),

@@ -88,7 +88,11 @@ class BlockSaid(Struct, frozen=True, tag=True):
 
 
 class ReplyClosed(Struct, frozen=True, tag=True):
-    """The reply is complete; nothing is outstanding any more. `cut` says that it was cut off, so no call in it counts."""
+    """The reply is complete; nothing is outstanding any more.
+
+    `cut` says that it was cut off, so no call in it counts; `counted` is false where the reference leaves its tokens out
+    of the total (a budget that ends the run).
+    """
 
     request: int
     message_id: MessageId
@@ -99,6 +103,7 @@ class ReplyClosed(Struct, frozen=True, tag=True):
     cost_usd: Decimal | None = None
     took_ms: int = 0
     cut: bool = False
+    counted: bool = True
 
 
 class RequestLost(Struct, frozen=True, tag=True):
@@ -195,8 +200,10 @@ class Checked(Struct, frozen=True, tag=True):
 
 
 class Attached(Struct, frozen=True, tag=True):
-    """An object is the run's answer unless it is taken back. `answered_before` lists calls whose results the model had not
-    seen when it wrote it."""
+    """An object is the run's answer unless it is taken back.
+
+    `answered_before` lists calls whose results the model had not seen when it wrote it.
+    """
 
     attachment: Attachment
     answered_before: tuple[CallId, ...] = ()

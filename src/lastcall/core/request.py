@@ -22,7 +22,7 @@ def build_request(state: RunState) -> ModelRequest:
     finishing: tuple[ToolDefinition, ...] = ()
     native_format = None
     if contract is not None and channel is Channel.TOOL:
-        finishing = contract.finishing_tools(declines=state.policy.declines)
+        finishing = contract.finishing_tools(declines=state.policy.declines, strict_rules=state.setting.strict_rules)
     elif contract is not None:
         native_format = contract.wire_output
     return ModelRequest(

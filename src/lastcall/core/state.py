@@ -44,16 +44,19 @@ class Reply(Struct, frozen=True):
     """The reply to the latest request: how far it came.
 
     `message_ids` grows when the transport or a fallback starts the reply anew. `calls` are in the order of the reply.
+    `text` is the last text in it, `tail` the same if it is the last block, else `""`.
     """
 
     message_ids: tuple[MessageId, ...] = ()
     model: str = ""
     calls: tuple[ToolCall, ...] = ()
     text: str = ""
+    tail: str = ""
     blocks: int = 0
     closed: bool = False
     cut: bool = False
     stop_reason: str | None = None
+    category: str = ""
 
 
 class Setting(Struct, frozen=True):
@@ -63,6 +66,7 @@ class Setting(Struct, frozen=True):
     contract: Contract | None = None
     tools: tuple[ToolDefinition, ...] = ()
     system: str = ""
+    strict_rules: str = "none"
     channel: Channel = Channel.TOOL
     forces: bool = True
     """Whether the deployment takes a forced choice in this run (not, for example, with extended thinking)."""
@@ -110,6 +114,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     warnings: tuple[RunWarning, ...] = ()
     side_effects: tuple[SideEffect, ...] = ()
     denied: tuple[ToolCall, ...] = ()
+    stop_reason: str | None = None
     usage: Usage = Usage()
     usage_by_model: tuple[tuple[str, Usage], ...] = ()
     cost_usd: Decimal | None = None

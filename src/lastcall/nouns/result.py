@@ -96,8 +96,10 @@ class OutOfAttempts(Struct, frozen=True, tag=True):
 
 
 class Retracted(Struct, frozen=True, tag=True):
-    """There were only objects that were taken back: `retracted` of `attempts` attempts. `exhausted` says that the cap
-    ended the run, else the model stopped."""
+    """There were only objects that were taken back: `retracted` of `attempts` attempts.
+
+    `exhausted` says that the cap ended the run, else the model stopped.
+    """
 
     attempts: int
     retracted: int
@@ -136,7 +138,7 @@ class Cancelled(Struct, frozen=True, tag=True):
 Outcome = Answered | Declined | GaveUp | OutOfAttempts | Retracted | Stopped | Failed | Cancelled
 
 
-def outcome_name(outcome: Outcome) -> str:  # noqa: PLR0911 -- one line a case is the clearest form
+def outcome_name(outcome: Outcome) -> str:
     """The outcome's stable slug, as in the envelope's `lastcall.outcome`."""
     match outcome:
         case Answered():
@@ -157,7 +159,7 @@ def outcome_name(outcome: Outcome) -> str:  # noqa: PLR0911 -- one line a case i
             return "cancelled"
 
 
-def reason(outcome: Outcome) -> str:  # noqa: PLR0911
+def reason(outcome: Outcome) -> str:  # noqa: C901, PLR0911, PLR0912
     """One sentence for people: why the run ended so."""
     match outcome:
         case Answered(attachment=None):
@@ -211,8 +213,11 @@ class VerdictKind(StrEnum):
 
 
 class Attempt(Struct, frozen=True, tag=True):
-    """One finishing call. `n` counts from 1 within the user message; `draft` is the JSON text of what was sent; `before` is
-    the verdict that a retraction replaced."""
+    """One finishing call.
+
+    `n` counts from 1 within the user message; `draft` is the JSON text of what was sent; `before` is the verdict that a
+    retraction replaced.
+    """
 
     n: int
     call_id: CallId
@@ -290,7 +295,9 @@ class TerminalResult(Struct, frozen=True, tag=True):
     """How a run ended, and everything it leaves behind.
 
     `object_text` is the JSON text of the verified object (unwrapped), present exactly when `outcome` is `Answered` with an
-    attachment. `stop_reason` and `turns` are the reference's figures (`num_turns` counts 1 plus every message sent back).
+    attachment; `output` is the same as a value or the caller's type. `stop_reason` and `turns` are the reference's figures
+    (`num_turns` counts 1 plus every message sent back). `draft` is the best rejected attempt's text. `kept_object_text` is
+    an object that the reference would print beside a failure; only the compat frame shows it.
     """
 
     outcome: Outcome
@@ -315,7 +322,10 @@ class TerminalResult(Struct, frozen=True, tag=True):
     duration_ms: int = 0
     duration_api_ms: int = 0
     channel: str = "tool"
-    diagnostics: Mapping[str, Any] = {}
+    source: str = ""
+    last_model: str = ""
+    kept_object_text: str | None = None
+    interrupted_calls: bool = False
 
     def __post_init__(self) -> None:
         has_object = isinstance(self.outcome, Answered) and self.outcome.attachment is not None

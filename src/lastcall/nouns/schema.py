@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-
 from lastcall.nouns.json import JsonObject
 
 
