@@ -25,6 +25,8 @@ class Feature(StrEnum):
     PARALLEL_SWITCH = "parallel_switch"
     SYSTEM_ROLE = "system_role"
     MAX_COMPLETION_TOKENS = "max_completion_tokens"
+    CACHE_MARKS = "cache_marks"
+    EFFORT = "effort"
 
 
 class StrictRules(StrEnum):
@@ -67,35 +69,41 @@ class Dialect(Struct, frozen=True):
 
 ANTHROPIC = Dialect(
     "anthropic",
-    frozenset({
-        Feature.TOOLS,
-        Feature.STRICT,
-        Feature.FORCED_CHOICE,
-        Feature.FORCED_ANY,
-        Feature.NATIVE_FORMAT,
-        Feature.THINKING,
-        Feature.STREAM,
-        Feature.STREAM_USAGE,
-        Feature.PARALLEL_SWITCH,
-        Feature.SYSTEM_ROLE,
-    }),
+    frozenset(
+        {
+            Feature.TOOLS,
+            Feature.STRICT,
+            Feature.FORCED_CHOICE,
+            Feature.FORCED_ANY,
+            Feature.NATIVE_FORMAT,
+            Feature.THINKING,
+            Feature.STREAM,
+            Feature.STREAM_USAGE,
+            Feature.PARALLEL_SWITCH,
+            Feature.SYSTEM_ROLE,
+            Feature.CACHE_MARKS,
+            Feature.EFFORT,
+        }
+    ),
     StrictRules.ANTHROPIC,
 )
 
 OPENAI = Dialect(
     "openai",
-    frozenset({
-        Feature.TOOLS,
-        Feature.STRICT,
-        Feature.FORCED_CHOICE,
-        Feature.FORCED_ANY,
-        Feature.NATIVE_FORMAT,
-        Feature.STREAM,
-        Feature.STREAM_USAGE,
-        Feature.PARALLEL_SWITCH,
-        Feature.SYSTEM_ROLE,
-        Feature.MAX_COMPLETION_TOKENS,
-    }),
+    frozenset(
+        {
+            Feature.TOOLS,
+            Feature.STRICT,
+            Feature.FORCED_CHOICE,
+            Feature.FORCED_ANY,
+            Feature.NATIVE_FORMAT,
+            Feature.STREAM,
+            Feature.STREAM_USAGE,
+            Feature.PARALLEL_SWITCH,
+            Feature.SYSTEM_ROLE,
+            Feature.MAX_COMPLETION_TOKENS,
+        }
+    ),
     StrictRules.OPENAI,
     forced_choice_with_thinking=True,
 )

@@ -1,0 +1,227 @@
+"""Requests of the Messages API.
+
+The form is the one recorded of the reference: content as blocks, the answers to calls before any text of the same
+message, `tool_choice` and `strict` only when asked for, extended thinking by the family of the model. The bytes of
+every message are kept from one request to the next, found by the message's identity: a turn costs what it adds.
+
+Must not go in here: replies (`wire.anthropic_reply`), headers and addresses (`providers.anthropic`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from lastcall.nouns.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    Message,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    UserBlock,
+    UserMessage,
+)
+from lastcall.nouns.profile import Profile
+from lastcall.nouns.request import Choice, ModelRequest
+from lastcall.nouns.tools import ToolCall, ToolDefinition, ToolResult
+from lastcall.wire.dialect import Dialect, Feature
+from lastcall.wire.json import clean_text, encode_value, sendable_arguments
+from lastcall.wire.params import ModelParams
+
+_CACHE_MARK: Final = b',"cache_control":{"type":"ephemeral"}'
+_LEAST_THINKING: Final = 1024
+"""The service refuses smaller budgets."""
+_DEFAULT_EFFORT: Final = "high"
+
+_NO_THINKING = re.compile(r"claude-(instant|2|3-(?!7-))")
+_BUDGETED = re.compile(r"claude-(3-7-|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8})?(?![\d-]))")
+_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+class AnthropicEncoder:
+    """Encodes the requests of one conversation, one after the other."""
+
+    def __init__(self, profile: Profile = Profile.NATIVE) -> None:
+        self._wraps_values = profile is Profile.NATIVE
+        self._known: dict[int, tuple[Message, bytes]] = {}
+
+    def encode(self, request: ModelRequest, params: ModelParams, dialect: Dialect, *, stream: bool = True) -> bytes:
+        """The body of `POST /v1/messages`."""
+        tools, tool_choice = choose_tools(request, dialect)
+        marks = dialect.has(Feature.CACHE_MARKS)
+        head: dict[str, Any] = {"model": params.model, "max_tokens": params.max_tokens}
+        if stream:
+            head["stream"] = True
+        if request.system:
+            head["system"] = _system(request.system, marks=marks)
+        if tool_choice is not None:
+            head["tool_choice"] = tool_choice
+        head.update(_thinking(params, dialect, forced=tool_choice is not None))
+        output_config = _output_config(request, params, dialect)
+        if output_config:
+            head["output_config"] = output_config
+        if params.temperature is not None:
+            head["temperature"] = params.temperature
+        body = [
+            encode_value(head)[:-1],
+            b',"messages":[',
+            b",".join(self._messages(request.messages, marks=marks)),
+            b"]",
+        ]
+        if tools:
+            body += [b',"tools":', encode_value([_tool(tool, dialect) for tool in tools])]
+        return b"".join((*body, b"}"))
+
+    # -- messages ---------------------------------------------------------------------------------------------------
+
+    def _messages(self, messages: tuple[Message, ...], *, marks: bool) -> list[bytes]:
+        """The messages, neighbours of one role joined, empty ones left out; the last is marked for caching."""
+        known: dict[int, tuple[Message, bytes]] = {}
+        written: list[tuple[str, bytes]] = []
+        for message in messages:
+            kept = self._known.get(id(message))
+            blocks = kept[1] if kept is not None and kept[0] is message else self._blocks(message)
+            known[id(message)] = (message, blocks)
+            if blocks:
+                written.append(("user" if isinstance(message, UserMessage) else "assistant", blocks))
+        self._known = known
+        joined = [
+            b'{"role":"%b","content":[%b]}' % (role.encode(), b",".join(blocks for _, blocks in group))
+            for role, group in groupby(written, key=lambda item: item[0])
+        ]
+        if marks and messages and joined and _may_be_marked(messages[-1]):
+            joined[-1] = joined[-1].removesuffix(b"}]}") + _CACHE_MARK + b"}]}"
+        return joined
+
+    def _blocks(self, message: Message) -> bytes:
+        match message:
+            case UserMessage(blocks=blocks):
+                results = [block for block in blocks if isinstance(block, ToolResult)]
+                others = [block for block in blocks if not isinstance(block, ToolResult)]
+                return b",".join(piece for block in (*results, *others) for piece in _user_block(block))
+            case AssistantMessage(blocks=blocks):
+                return b",".join(piece for block in blocks for piece in self._assistant_block(block))
+            case _:
+                assert_never(message)
+
+    def _assistant_block(self, block: AssistantBlock) -> Iterator[bytes]:
+        match block:
+            case TextBlock(text=text):
+                if text.strip():  # the service refuses blank text
+                    yield encode_value({"type": "text", "text": clean_text(text)})
+            case ThinkingBlock(text=text, signature=signature):
+                if signature:  # it takes back only what it signed itself
+                    yield encode_value({"type": "thinking", "thinking": text, "signature": signature})
+            case OpaqueBlock(value=value):
+                yield encode_value(value)
+            case ToolCall(call_id=call_id, name=name):
+                arguments = sendable_arguments(block, wraps_values=self._wraps_values)
+                call = {"type": "tool_use", "id": plain_name(call_id), "name": plain_name(name)}
+                yield encode_value(call)[:-1] + b',"input":' + arguments.encode() + b"}"
+            case _:
+                assert_never(block)
+
+
+def _user_block(block: UserBlock) -> Iterator[bytes]:
+    match block:
+        case TextBlock(text=text):
+            if text:
+                yield encode_value({"type": "text", "text": clean_text(text)})
+        case OpaqueBlock(value=value):
+            yield encode_value(value)
+        case ToolResult():
+            yield encode_value(_tool_result(block))
+        case _:
+            assert_never(block)
+
+
+def _tool_result(result: ToolResult) -> dict[str, Any]:
+    content: object = msgspec.Raw(result.content.encode()) if result.blocks else clean_text(result.content)
+    if result.is_error and not result.content:
+        content = "The tool failed without a message."  # the service refuses an error without content
+    answer: dict[str, Any] = {"tool_use_id": plain_name(result.call_id), "type": "tool_result", "content": content}
+    if result.is_error is not None:
+        answer["is_error"] = result.is_error
+    return answer
+
+
+def _may_be_marked(message: Message) -> bool:
+    return isinstance(message, UserMessage) and bool(message.blocks) and not isinstance(message.blocks[-1], OpaqueBlock)
+
+
+def plain_name(name: str) -> str:
+    """A name or an id in the characters that every service takes back; another service or a confused model made it."""
+    return _NOT_IN_A_NAME.sub("_", name)[:128] or "unnamed"
+
+
+# -- tools and settings ---------------------------------------------------------------------------------------------
+
+
+def choose_tools(request: ModelRequest, dialect: Dialect) -> tuple[tuple[ToolDefinition, ...], dict[str, Any] | None]:
+    """The tools to send, and the forced choice in the Messages API's words, `None` where the model is free.
+
+    The protocol can force one tool or any of those sent. So with several finishing tools only these are sent; where
+    "any" is refused, the first of them is forced.
+    """
+    if not dialect.has(Feature.TOOLS):
+        return (), None
+    finishing = tuple(tool for tool in request.tools if tool.finishing)
+    if request.choice is not Choice.FINISH or not finishing:
+        return request.tools, None
+    if len(finishing) > 1 and dialect.has(Feature.FORCED_ANY):
+        return finishing, {"type": "any"}
+    if dialect.has(Feature.FORCED_CHOICE):
+        return request.tools, {"type": "tool", "name": finishing[0].name}
+    if dialect.has(Feature.FORCED_ANY):
+        return finishing, {"type": "any"}
+    return request.tools, None
+
+
+def _tool(tool: ToolDefinition, dialect: Dialect) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+    if tool.strict_schema is not None and dialect.has(Feature.STRICT):
+        shown |= {"input_schema": tool.strict_schema, "strict": True}
+    return shown
+
+
+def _system(text: str, *, marks: bool) -> object:
+    if not marks:
+        return clean_text(text)
+    return [{"type": "text", "text": clean_text(text), "cache_control": {"type": "ephemeral"}}]
+
+
+def thinks_adaptively(model: str) -> bool:
+    """Whether this model of the vendor sets its thinking itself instead of being given a budget."""
+    return "claude" in model and not _NO_THINKING.search(model) and not _BUDGETED.search(model)
+
+
+def _thinking(params: ModelParams, dialect: Dialect, *, forced: bool) -> dict[str, Any]:
+    """The `thinking` member, as recorded of the reference; none for models of others unless a budget was asked for."""
+    tokens, model = params.thinking_tokens, params.model
+    if not dialect.has(Feature.THINKING) or (tokens is None and ("claude" not in model or _NO_THINKING.search(model))):
+        return {}
+    budget = min(params.max_tokens - 1, tokens if tokens is not None else params.max_tokens - 1)
+    off = tokens == 0 or (forced and not dialect.forced_choice_with_thinking) or params.temperature is not None
+    if off or (budget < _LEAST_THINKING and not thinks_adaptively(model)):
+        return {"thinking": {"type": "disabled"}}
+    shape: dict[str, Any] = (
+        {"type": "adaptive"} if thinks_adaptively(model) else {"type": "enabled", "budget_tokens": budget}
+    )
+    if params.thinking_display is not None:
+        shape["display"] = params.thinking_display
+    return {"thinking": shape}
+
+
+def _output_config(request: ModelRequest, params: ModelParams, dialect: Dialect) -> dict[str, Any]:
+    config: dict[str, Any] = {}
+    effort = params.effort or (_DEFAULT_EFFORT if thinks_adaptively(params.model) else None)
+    if effort is not None and dialect.has(Feature.EFFORT):
+        config["effort"] = effort
+    if request.native_format is not None and dialect.has(Feature.NATIVE_FORMAT):
+        config["format"] = {"type": "json_schema", "schema": request.native_format.value}
+    return config
