@@ -204,7 +204,7 @@ def _decode(taken: _Taken) -> tuple[tuple[str, ...], tuple[str, ...]]:
         line = body.decode(codec, errors="ignore")
         if dropped or len(line) > MAX_LINE_CHARS:
             shortened += 1
-            rest = dropped + len(line[MAX_LINE_CHARS:].encode(codec, errors="replace"))
+            rest = dropped + len(body) - len(line[:MAX_LINE_CHARS].encode(codec))
             line = f"{line[:MAX_LINE_CHARS]}… [{rest:,} more bytes in this line]"
         lines.append(line)
     if shortened:
