@@ -27,6 +27,7 @@ from lastcall.nouns.result import (
     Retracted,
     Stopped,
     TerminalResult,
+    Usage,
     outcome_name,
 )
 from lastcall.wire.frames import Frame, Stage, plain_value, usage_value
@@ -229,6 +230,28 @@ def compat_text(result: TerminalResult, stage: Stage) -> str:
             return "Error: Failed to provide valid structured output after maximum retries"
         case _:
             return "Execution error"
+
+
+def error_frame(code: str, words: str, uuid: str) -> Frame:
+    """The envelope when no run took place, or lastcall itself failed: nothing was sent, or it is unknown what was."""
+    return {
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": True,
+        "duration_ms": 0,
+        "duration_api_ms": 0,
+        "num_turns": 0,
+        "stop_reason": None,
+        "session_id": "",
+        "total_cost_usd": 0 if code != "internal" else None,
+        "usage": usage_value(Usage(0, 0, 0, 0) if code != "internal" else Usage()),
+        "modelUsage": {},
+        "permission_denials": [],
+        "errors": [words],
+        "terminal_reason": "internal_error" if code == "internal" else "usage",
+        "uuid": uuid,
+        "lastcall": {"outcome": "failed" if code == "internal" else "usage", "code": code, "reason": words, "attempts": []},
+    }
 
 
 # -- what lastcall knows --------------------------------------------------------------------------------------------

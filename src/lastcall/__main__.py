@@ -1,0 +1,14 @@
+"""`python -m lastcall`, the same as the command."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command and leave with its code."""
+    from lastcall.cli.main import main as run  # noqa: PLC0415 -- nothing at import
+
+    sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()

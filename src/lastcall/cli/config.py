@@ -1,0 +1,263 @@
+"""Flags, files and environment to a `RunConfig`. After this nobody reads either.
+
+Every refusal here comes before anything is sent or spent, and is one sentence that says what, where, and what to do.
+
+Must not go in here: parsing argv (`cli.args`), building providers and tools (`runtime.session`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from lastcall.cli.args import Args, bad_value
+from lastcall.contract import Contract, compile_contract
+from lastcall.contract.parse import parse_schema
+from lastcall.core.policy import DEFAULT_ATTEMPTS
+from lastcall.errors import BadConfig, BadSchema
+from lastcall.nouns.profile import Profile
+from lastcall.runtime.config import DEFAULT_MAX_TOKENS, RunConfig
+
+if TYPE_CHECKING:
+    from lastcall.nouns.schema import OutputSchema
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+_NUMBER = re.compile(r"\s*([+-]?\d+)")
+_STDIN_LIMIT = 64 * 1024 * 1024
+
+
+class Stdin:
+    """Standard input, read at most once."""
+
+    def __init__(self) -> None:
+        self._text: str | None = None
+
+    @property
+    def piped(self) -> bool:
+        """Whether something other than a terminal is there."""
+        return sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty()
+
+    def read(self) -> str:
+        """All of it as text (UTF-8, a byte order mark left out)."""
+        if self._text is None:
+            raw = sys.stdin.buffer.read(_STDIN_LIMIT + 1)
+            if len(raw) > _STDIN_LIMIT:
+                raise BadConfig(f"standard input is longer than {_STDIN_LIMIT >> 20} MiB", hint="Shorten it.", where="stdin")
+            self._text = raw.decode("utf-8-sig", "replace")
+        return self._text
+
+
+def choose_profile(args: Args, environment: Mapping[str, str]) -> Profile:
+    """`--profile`, else `LASTCALL_PROFILE`, else native."""
+    word = args.text("profile") or environment.get("LASTCALL_PROFILE") or "native"
+    try:
+        return Profile(word)
+    except ValueError:
+        raise BadConfig(f"there is no profile {word!r}", hint="Use native or compat.", where="LASTCALL_PROFILE") from None
+
+
+def resolve(
+    args: Args, environment: Mapping[str, str], profile: Profile, stdin: Stdin, notice: Callable[[str], None]
+) -> RunConfig:
+    """The configuration of the run. Raises `UsageError`."""
+    budget = _budget(args)
+    deadline = args.text("deadline")
+    thinking = _count(args, "max_thinking_tokens", least=0)
+    return RunConfig(
+        profile=profile,
+        contract=_contract(args, profile, stdin),
+        model=args.text("model") or environment.get("LASTCALL_MODEL") or environment.get("ANTHROPIC_MODEL"),
+        fallback_models=_names(args.text("fallback_model")),
+        environment=environment,
+        channel=args.text("channel") or "auto",
+        max_tokens=_env_count(environment, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", DEFAULT_MAX_TOKENS),
+        thinking_tokens=thinking,
+        effort=args.text("effort"),
+        max_retries=_env_count(environment, "CLAUDE_CODE_MAX_RETRIES", 10),
+        system_prompt=_system_prompt(args),
+        cwd=os.getcwd(),  # noqa: PTH109 -- pathlib is not needed to start
+        add_dirs=tuple(args.words("add_dir") or ()),
+        tools=_tools(args, profile),
+        allowed_tools=tuple(args.words("allowedTools") or ()),
+        disallowed_tools=tuple(args.words("disallowedTools") or ()),
+        permission_mode=_permission_mode(args),
+        max_attempts=_attempts(args, environment, profile),
+        max_turns=_max_turns(args, profile),
+        max_budget_usd=budget,
+        budget_words=args.text("max_budget_usd") or "",
+        deadline_s=_seconds(deadline) if deadline else None,
+        deadline_words=deadline or "",
+        declines=not args.on("no_decline"),
+        session_id=args.text("session_id"),
+        resume=args.text("resume"),
+        continue_latest=args.on("continue"),
+        fork=args.on("fork_session"),
+        persist=not args.on("no_session_persistence"),
+        state_dir=environment.get("LASTCALL_STATE_DIR", ""),
+        cache_dir=environment.get("LASTCALL_CACHE_DIR", ""),
+        notice=notice,
+    )
+
+
+# -- the contract ---------------------------------------------------------------------------------------------------
+
+
+def _contract(args: Args, profile: Profile, stdin: Stdin) -> Contract | None:
+    given = args.text("json_schema")
+    if given is None or (not given and profile is Profile.COMPAT):
+        return None
+    schema, loader = schema_of(given, profile, stdin)
+    return compile_contract(
+        schema,
+        profile=profile,
+        assert_formats=not args.on("no_format"),
+        strict_values=args.on("strict_values"),
+        rules=() if loader is None else (loader,),
+    )
+
+
+def schema_of(given: str, profile: Profile, stdin: Stdin) -> tuple[OutputSchema, object]:
+    """The schema that `--json-schema` means: text, `@file`, `-`, or `module:Type` (with the type's validators as a rule)."""
+    if profile is Profile.COMPAT:
+        return parse_schema(given, profile=profile), None
+    if given == "-":
+        return parse_schema(stdin.read(), profile=profile, where="stdin"), None
+    if given.startswith("@"):
+        return _schema_file(given[1:], profile), None
+    if re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", given):
+        from lastcall.contract.from_types import rule_of  # noqa: PLC0415 -- optional: Pydantic
+
+        return rule_of(given)
+    return parse_schema(given, profile=profile, where="--json-schema"), None
+
+
+def _schema_file(path: str, profile: Profile) -> OutputSchema:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            raw = file.read(8 * 1024 * 1024)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise BadConfig(f"the schema file cannot be read: {why}", hint="Check the path.", where=path) from error
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise BadSchema("the schema file is UTF-16", hint="Save it as UTF-8.", where=path)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadSchema(f"the schema file is not UTF-8 (byte {error.start})", hint="Save it as UTF-8.", where=path) from None
+    if path.endswith((".yaml", ".yml")):
+        return _schema_yaml(text, path, profile)
+    return parse_schema(text, profile=profile, where=path)
+
+
+def _schema_yaml(text: str, path: str, profile: Profile) -> OutputSchema:
+    from lastcall.cli.yaml_schema import read_yaml  # noqa: PLC0415 -- optional: PyYAML
+
+    return read_yaml(text, path, profile)
+
+
+# -- limits ---------------------------------------------------------------------------------------------------------
+
+
+def _attempts(args: Args, environment: Mapping[str, str], profile: Profile) -> int:
+    given = args.text("max_attempts")
+    if given is not None:
+        return _count(args, "max_attempts", least=1) or DEFAULT_ATTEMPTS
+    word = environment.get("MAX_STRUCTURED_OUTPUT_RETRIES", "")
+    match = _NUMBER.match(word)  # as JavaScript's parseInt reads it
+    if match is None:
+        return DEFAULT_ATTEMPTS
+    number = int(match.group(1))
+    if profile is Profile.NATIVE and number < 1:
+        raise BadConfig(f"{word!r} is no number of attempts", hint="Use 1 or more.", where="MAX_STRUCTURED_OUTPUT_RETRIES")
+    return number
+
+
+def _max_turns(args: Args, profile: Profile) -> int | None:
+    given = args.text("max_turns")
+    if given is None:
+        return None
+    try:
+        turns = int(given)
+    except ValueError:
+        raise bad_value("max_turns", given, "must be a number") from None
+    if turns < 1 and profile is Profile.NATIVE:
+        raise bad_value("max_turns", given, "must be 1 or more")
+    return turns
+
+
+def _budget(args: Args) -> Decimal | None:
+    given = args.text("max_budget_usd")
+    if given is None:
+        return None
+    try:
+        amount = Decimal(given)
+    except InvalidOperation:
+        amount = Decimal(0)
+    if not amount.is_finite() or amount <= 0:
+        raise bad_value("max_budget_usd", given, "--max-budget-usd must be a positive number greater than 0")
+    return amount
+
+
+def _seconds(given: str) -> float:
+    match = _TIME.fullmatch(given.strip())
+    seconds = float(match.group(1)) * _UNITS[match.group(2)] if match else 0.0
+    if seconds <= 0:
+        raise bad_value("deadline", given, "must be a time such as 90s, 5m or 1h")
+    return seconds
+
+
+def _count(args: Args, key: str, *, least: int) -> int | None:
+    given = args.text(key)
+    if given is None:
+        return None
+    if not re.fullmatch(r"\d{1,9}", given) or int(given) < least:
+        raise bad_value(key, given, f"must be a whole number, {least} or more")
+    return int(given)
+
+
+def _env_count(environment: Mapping[str, str], name: str, default: int) -> int:
+    word = environment.get(name, "")
+    return int(word) if re.fullmatch(r"\d{1,9}", word) and int(word) > 0 else default
+
+
+# -- the rest -------------------------------------------------------------------------------------------------------
+
+
+def _system_prompt(args: Args) -> str:
+    parts = (args.text("system_prompt"), args.text("append_system_prompt"))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _names(value: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (value or "").split(",") if name.strip())
+
+
+def _tools(args: Args, profile: Profile) -> str | None:
+    words = args.words("tools")
+    if words is None:
+        return None
+    return ",".join(words)
+
+
+def _permission_mode(args: Args) -> str:
+    if args.on("dangerously_skip_permissions"):
+        return "bypassPermissions"
+    return args.text("permission_mode") or "default"
+
+
+def prompt_of(args: Args, stdin: Stdin) -> str:
+    """The prompt: the argument, standard input, or the one and then the other, as recorded.
+
+    Raises `BadConfig` when there is neither.
+    """
+    schema_from_stdin = args.text("json_schema") == "-"
+    piped = stdin.read() if stdin.piped and not schema_from_stdin else ""
+    prompt = args.prompt or ""
+    if not prompt.strip() and not piped.strip():
+        raise BadConfig("Input must be provided either through stdin or as a prompt argument when using --print")
+    return "\n".join(part for part in (prompt, piped) if part)

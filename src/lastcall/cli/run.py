@@ -1,0 +1,196 @@
+"""`lastcall -p`: one prompt to one result, shown in one of three formats.
+
+Must not go in here: rules of a run, what frames and envelopes look like, flags.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import anyio
+
+from lastcall.cli.args import Args, BadFlag
+from lastcall.cli.config import Stdin, choose_profile, prompt_of, resolve
+from lastcall.cli.exits import FAULT, exit_code, usage_code
+from lastcall.cli.output import Notes, Output
+from lastcall.cli.report import write_report
+from lastcall.errors import BadSchema, LastcallError, NotASchema, SchemaTooBig
+from lastcall.core.events import Interrupted
+from lastcall.nouns.ids import Uuid
+from lastcall.nouns.profile import Profile
+from lastcall.nouns.result import Cancelled, Signal, TerminalResult, outcome_name
+from lastcall.runtime.clock import new_uuid
+from lastcall.runtime.config import RunConfig
+from lastcall.runtime.ports import Publisher
+from lastcall.runtime.publish import FramePublisher, Silent
+from lastcall.runtime.session import Session, open_session
+from lastcall.wire.envelope import compat_text, error_frame, result_frame
+from lastcall.wire.frames import Frame, Stage
+
+_SIGNALS: Final = {signal.SIGINT: Signal.INTERRUPT, signal.SIGTERM: Signal.TERMINATE}
+
+
+class Show:
+    """One output format on stdout: what is printed while the run goes on, and what at its end."""
+
+    def __init__(self, args: Args, profile: Profile, output: Output, notes: Notes) -> None:
+        self.format = args.text("output_format") or "text"
+        self.profile = profile
+        self.output = output
+        self.notes = notes
+        self._verbose = args.on("verbose")
+        self._partial = args.on("include_partial_messages")
+        self._report = args.text("report")
+        self._frames: list[Frame] = []
+
+    @property
+    def machine(self) -> bool:
+        """Whether stdout shows envelopes."""
+        return self.format != "text"
+
+    def stage(self, stage: Stage) -> Stage:
+        """The stage with what the flags say of the frames."""
+        from msgspec.structs import replace  # noqa: PLC0415 -- one use
+
+        return replace(stage, partial=self._partial and self.format == "stream-json")
+
+    def publisher(self, stage: Stage) -> Publisher:
+        """Who shows the run."""
+        if self.format == "stream-json":
+            return FramePublisher(self.stage(stage), new_uuid, self.output.frame)
+        if self.format == "json" and self._verbose:
+            return FramePublisher(stage, new_uuid, self._frames.append)
+        return Silent()
+
+    def result(self, result: TerminalResult, stage: Stage) -> None:
+        """The run's end."""
+        if self._report:
+            write_report(self._report, result_frame(result, stage, new_uuid()))
+        if self.format == "json":
+            self.output.line(self._frames if self._verbose else result_frame(result, stage, new_uuid()))
+            self._frames = []
+        elif self.format == "text":
+            self._text(result, stage)
+        if self.profile is Profile.NATIVE:
+            self._tell(result)
+
+    def refusal(self, error: LastcallError) -> int:
+        """An error before anything was sent: one sentence on stderr, in machine formats an envelope too."""
+        if self.profile is Profile.COMPAT:
+            self.notes.error(f"Error: {_compat_words(error)}")
+            return usage_code(self.profile)
+        self.notes.error(f"lastcall: {error}")
+        if self.machine:
+            frame = error_frame(error.code, str(error), new_uuid())
+            self.output.line([frame] if self.format == "json" and self._verbose else frame)
+        return usage_code(self.profile)
+
+    def fault(self, error: BaseException) -> int:
+        """A fault of lastcall itself: one sentence, an envelope, never a traceback unless asked for."""
+        words = f"{type(error).__name__}: {error}"
+        self.notes.error(f"lastcall: this is a fault of lastcall, please report it: {words}")
+        if self.machine:
+            self.output.line(error_frame("internal", words, new_uuid()))
+        return FAULT
+
+    def _text(self, result: TerminalResult, stage: Stage) -> None:
+        if self.profile is Profile.COMPAT:
+            self.output.write(compat_text(result, stage).encode("utf-8", "replace"))
+        elif result.ok:
+            text = result.object_text if result.object_text is not None else result.text
+            self.output.write(f"{text}\n".encode("utf-8", "replace"))
+
+    def _tell(self, result: TerminalResult) -> None:
+        for warning in result.warnings:
+            place = f" at {warning.path}" if warning.path else ""
+            self.notes.say(f"lastcall: warning{place}: {warning.message}")
+        if not result.ok:
+            self.notes.error(f"lastcall: {outcome_name(result.outcome)}: {result.reason}")
+
+
+def run_print(args: Args, environment: Mapping[str, str]) -> int:
+    """Run the prompt; the exit code."""
+    profile = Profile.NATIVE
+    notes = Notes(quiet=args.on("quiet"))
+    show = Show(args, profile, Output(), notes)
+    try:
+        profile = show.profile = choose_profile(args, environment)
+        stdin = Stdin()
+        _demand_verbose(args, show)
+        config = resolve(args, environment, profile, stdin, notes.say)
+        for line in config.contract.warnings if config.contract is not None else ():
+            notes.say(line)
+        if args.text("input_format") == "stream-json":
+            from lastcall.cli.stream import run_stream  # noqa: PLC0415 -- a mode of its own
+
+            return run_stream(config, show)
+        prompt = prompt_of(args, stdin)
+        if args.on("explain"):
+            _explain(config, notes)
+        return anyio.run(_once, config, prompt, show)
+    except BadFlag as error:
+        notes.error(f"{'error' if profile is Profile.COMPAT else 'lastcall'}: {error.message}")
+        return usage_code(profile)
+    except LastcallError as error:
+        return show.refusal(error)
+    except KeyboardInterrupt:
+        return exit_code(Cancelled(Signal.INTERRUPT), profile)
+    except Exception as error:  # noqa: BLE001 -- the process's border: even a bug of ours ends in an envelope
+        if environment.get("LASTCALL_LOG") == "debug":
+            raise
+        return show.fault(error)
+
+
+async def _once(config: RunConfig, prompt: str, show: Show) -> int:
+    async with open_session(config, show.publisher) as session:
+        result = await with_signals(session, lambda: session.run(prompt))
+        show.result(result, show.stage(session.stage))
+        return exit_code(result.outcome, config.profile)
+
+
+async def with_signals(session: Session, run: Callable[[], Awaitable[TerminalResult]]) -> TerminalResult:
+    """The run's result, with SIGINT and SIGTERM as events of the run. The second signal kills at once."""
+    outcome: list[TerminalResult] = []
+
+    async def watch() -> None:
+        seen = 0
+        with anyio.open_signal_receiver(*_SIGNALS) as signals:
+            async for number in signals:
+                seen += 1
+                if seen > 1:
+                    os._exit(128 + number)
+                session.driver.post(Interrupted(_SIGNALS[signal.Signals(number)], Uuid(new_uuid())))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        outcome.append(await run())
+        tasks.cancel_scope.cancel()
+    return outcome[0]
+
+
+def _demand_verbose(args: Args, show: Show) -> None:
+    if show.profile is Profile.COMPAT and show.format == "stream-json" and not args.on("verbose") and args.on("print"):
+        raise LastcallError("When using --print, --output-format=stream-json requires --verbose")
+
+
+def _compat_words(error: LastcallError) -> str:
+    match error:
+        case NotASchema() | SchemaTooBig():
+            return f"--json-schema is not a valid JSON Schema: {error.message}"
+        case BadSchema():
+            return f"--json-schema {error.message}"
+        case _:
+            return error.message
+
+
+def _explain(config: RunConfig, notes: Notes) -> None:
+    if config.contract is None:
+        return
+    from lastcall.cli.explain import explain_lines  # noqa: PLC0415 -- only when asked for
+
+    for line in explain_lines(config.contract):
+        notes.error(line)
+

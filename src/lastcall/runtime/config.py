@@ -1,0 +1,58 @@
+"""Everything a run can be told, as one value. Nothing reads files or the environment after it is made.
+
+Must not go in here: reading anything (`cli.config` makes one from flags, files and environment).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+
+from msgspec import Struct
+
+from lastcall.contract import Contract
+from lastcall.nouns.profile import Profile
+
+DEFAULT_MAX_TOKENS = 32_000
+
+
+class RunConfig(Struct, frozen=True, kw_only=True):
+    """How runs of a session are made.
+
+    `model` and `fallback_models` are as the caller writes them; `environment` is what providers may look at (keys,
+    addresses). `tools` is the value of `--tools` (`None`: the default set). `budget_words` and `deadline_words` are the
+    limits as the caller wrote them. `notice` tells people something (a download, a licence); it must not raise.
+    """
+
+    profile: Profile = Profile.NATIVE
+    contract: Contract | None = None
+    model: str | None = None
+    fallback_models: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
+    channel: str = "auto"
+    max_tokens: int = DEFAULT_MAX_TOKENS
+    thinking_tokens: int | None = None
+    effort: str | None = None
+    max_retries: int = 10
+    system_prompt: str = ""
+    cwd: str = "."
+    add_dirs: tuple[str, ...] = ()
+    tools: str | None = None
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    permission_mode: str = "default"
+    max_attempts: int = 5
+    max_turns: int | None = None
+    max_budget_usd: Decimal | None = None
+    budget_words: str = ""
+    deadline_s: float | None = None
+    deadline_words: str = ""
+    declines: bool = True
+    session_id: str | None = None
+    resume: str | None = None
+    continue_latest: bool = False
+    fork: bool = False
+    persist: bool = True
+    state_dir: str = ""
+    cache_dir: str = ""
+    notice: Callable[[str], None] | None = None

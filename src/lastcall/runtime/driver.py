@@ -1,0 +1,231 @@
+"""The loop: the only place that awaits the core's actions.
+
+One inbox, one consumer. Each event becomes one step; its records go to the journal as one line, then to whoever watches,
+and only then do its actions start. Every action ends by putting events into the inbox. What a run means is not decided
+here.
+
+Must not go in here: rules, wire formats, choosing providers or tools.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Sequence
+from functools import partial
+from typing import assert_never, cast
+
+import anyio
+import anyio.abc
+from anyio.streams.memory import MemoryObjectSendStream
+from msgspec.structs import replace
+
+from lastcall.core import records as r
+from lastcall.core.actions import Action, AskModel, CancelCalls, CancelRequest, RunChecks, RunTool
+from lastcall.core.decide import decide
+from lastcall.core.events import (
+    ChecksFinished,
+    Event,
+    LimitHit,
+    Progress,
+    Prompted,
+    ProviderEvent,
+    ReplyEnded,
+    ToolFinished,
+)
+from lastcall.core.evolve import evolve
+from lastcall.core.request import build_request
+from lastcall.core.resume import resume
+from lastcall.core.state import RunState
+from lastcall.core.step import Step
+from lastcall.errors import JournalError
+from lastcall.nouns.attachment import Problem
+from lastcall.nouns.ids import RunId, Uuid
+from lastcall.nouns.messages import UserBlock
+from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, TerminalResult
+from lastcall.runtime.finish import finish
+from lastcall.runtime.limits import Deadline
+from lastcall.runtime.ports import Ports
+
+
+class Driver:
+    """Runs the user messages of one session, one at a time. `state` is what is true of the session now."""
+
+    def __init__(self, state: RunState, ports: Ports) -> None:
+        self.state = state
+        self._ports = ports
+        self._inbox: MemoryObjectSendStream[Event | Progress] | None = None
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._requests: dict[int, anyio.CancelScope] = {}
+        self._calls: dict[str, anyio.CancelScope] = {}
+        self._deadline: Deadline | None = None
+        self._started = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is under way."""
+        return self._inbox is not None
+
+    def post(self, event: Event) -> None:
+        """Put an event from outside (an interrupt) into the inbox; without a run it means nothing."""
+        if self._inbox is not None:
+            self._inbox.send_nowait(event)
+
+    async def run(self, blocks: tuple[UserBlock, ...], *, uuid: str = "") -> TerminalResult:
+        """One user message to its result. Raises nothing for what the model, the service, a tool or the disk did."""
+        new_id = self._ports.new_id
+        prompted = Prompted(RunId(new_id("run")), blocks, Uuid(uuid or new_id("uuid")), self._ports.clock.wall())
+        return await self._drive(decide(self.state, prompted))
+
+    async def go_on(self) -> TerminalResult:
+        """Continue a run that a crash cut off; what was open is told as interrupted."""
+        return await self._drive(resume(self.state))
+
+    # -- the loop ---------------------------------------------------------------------------------------------------
+
+    async def _drive(self, first: Step) -> TerminalResult:
+        send, inbox = anyio.create_memory_object_stream[Event | Progress](math.inf)
+        self._inbox = send
+        self._started = self._ports.clock.monotonic()
+        running: tuple[str, ...] = ()
+        try:
+            async with anyio.create_task_group() as tasks, send, inbox:
+                self._tasks = tasks
+                self._start_deadline()
+                await self._take(first)
+                while self.state.outcome is None:
+                    event = await inbox.receive()
+                    running = self.state.running
+                    if isinstance(event, Progress):
+                        self._ports.publisher.progress(event)
+                    else:
+                        await self._decide(event)
+                tasks.cancel_scope.cancel()
+        finally:
+            self._inbox = self._tasks = None
+            self._requests.clear()
+            self._calls.clear()
+        took = self._ports.clock.monotonic() - self._started
+        result = finish(self.state, duration_ms=round(took * 1000), interrupted_calls=bool(running))
+        self._ports.publisher.result(result)
+        return result
+
+    async def _decide(self, event: Event) -> None:
+        if self._deadline is not None:
+            near = self._deadline.before(event, self._ports.clock.monotonic())
+            if near is not None:
+                await self._take(decide(self.state, near))
+        await self._take(decide(self.state, event))
+
+    async def _take(self, step: Step) -> None:
+        """Make a step true: on disk, shown, then acted on. A step that cannot be written never happened."""
+        if not step.records:
+            return
+        try:
+            await self._append(step.records, durable=_needs_disk(step))
+        except JournalError as error:
+            failure = Failed(FailureKind.JOURNAL, error.message)
+            self.state = evolve(self.state, r.Ended(failure))
+            return
+        self.state = step.state
+        self._ports.publisher.records(step.records)
+        for action in step.actions:
+            self._start(action)
+
+    async def _append(self, records: Sequence[r.Record], *, durable: bool) -> None:
+        journal, at = self._ports.journal, self._ports.clock.wall()
+        if durable:
+            await anyio.to_thread.run_sync(partial(journal.append, records, at=at, durable=True))
+        else:
+            journal.append(records, at=at)
+
+    # -- actions ----------------------------------------------------------------------------------------------------
+
+    def _start(self, action: Action) -> None:
+        assert self._tasks is not None
+        match action:
+            case AskModel(number=number):
+                self._tasks.start_soon(self._ask, number)
+            case RunTool():
+                self._tasks.start_soon(self._run_tool, action)
+            case RunChecks():
+                self._tasks.start_soon(self._run_checks, action)
+            case CancelCalls(call_ids=call_ids):
+                for call_id in call_ids:
+                    if call_id in self._calls:
+                        self._calls[call_id].cancel()
+            case CancelRequest(number=number):
+                if number in self._requests:
+                    self._requests[number].cancel()
+            case _:
+                assert_never(action)
+
+    async def _ask(self, number: int) -> None:
+        if number != self.state.asked or not self.state.outstanding:
+            return
+        request = build_request(self.state)
+        with anyio.CancelScope() as scope:
+            self._requests[number] = scope
+            stream = self._ports.provider.stream(request)
+            try:
+                async for event in stream:
+                    await self._send(await self._priced(event))
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await cast("AsyncGenerator[ProviderEvent, None]", stream).aclose()
+        self._requests.pop(number, None)
+
+    async def _priced(self, event: ProviderEvent) -> Event | Progress:
+        if isinstance(event, ReplyEnded) and event.cost_usd is None:
+            model = self.state.reply.model or self._ports.provider.deployment.model
+            return replace(event, cost_usd=await self._ports.price(model, event.usage))
+        return event
+
+    async def _run_tool(self, action: RunTool) -> None:
+        call = action.call
+        scope = anyio.CancelScope()
+        self._calls[call.call_id] = scope
+        began = self._ports.clock.monotonic()
+        result = await self._ports.run_tool(call, scope)
+        took_ms = round((self._ports.clock.monotonic() - began) * 1000)
+        self._calls.pop(call.call_id, None)
+        await self._send(ToolFinished(result, Uuid(self._ports.new_id("uuid")), took_ms))
+
+    async def _run_checks(self, action: RunChecks) -> None:
+        """All checks at once; their order in the envelope is the contract's."""
+        contract = self.state.contract
+        checks = contract.checks if contract is not None else ()
+        found: list[tuple[CheckVerdict, tuple[Problem, ...]] | None] = [None] * len(checks)
+
+        async def one(index: int) -> None:
+            found[index] = await checks[index].run(action.object_text)
+
+        async with anyio.create_task_group() as tasks:
+            for index in range(len(checks)):
+                tasks.start_soon(one, index)
+        done = [x for x in found if x is not None]
+        problems = tuple(p for _, listed in done for p in listed)
+        await self._send(ChecksFinished(action.call_id, problems, tuple(verdict for verdict, _ in done)))
+
+    async def _send(self, event: Event | Progress) -> None:
+        if self._inbox is not None:
+            await self._inbox.send(event)
+
+    # -- the deadline -----------------------------------------------------------------------------------------------
+
+    def _start_deadline(self) -> None:
+        deadline_s = self.state.policy.deadline_s
+        self._deadline = None
+        if deadline_s is not None and self._tasks is not None:
+            self._deadline = Deadline(self._started, deadline_s)
+            self._tasks.start_soon(self._wait_for_deadline, self._deadline.at)
+
+    async def _wait_for_deadline(self, at: float) -> None:
+        await self._ports.clock.sleep_until(at)
+        await self._send(LimitHit(Limit.DEADLINE))
+
+
+def _needs_disk(step: Step) -> bool:
+    """Whether the step must be on the disk before it is acted on or told: a side effect may follow, or the run is over."""
+    return any(
+        (isinstance(x, r.ToolStarted) and not x.read_only) or isinstance(x, r.Ended | r.Attached) for x in step.records
+    )

@@ -1,0 +1,71 @@
+"""What the driver needs of the world, as one value: every seam at which a test puts something else.
+
+Must not go in here: choosing what goes in (`runtime.session`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from decimal import Decimal
+from typing import Protocol
+
+import anyio
+from msgspec import Struct
+
+from lastcall.core.events import Progress
+from lastcall.core.records import Record
+from lastcall.journal.store import Journal
+from lastcall.nouns.result import TerminalResult, Usage
+from lastcall.nouns.tools import ToolCall, ToolResult
+from lastcall.providers import Provider
+
+
+class Clock(Protocol):
+    """Time. `wall` is seconds since the epoch, `monotonic` seconds that never go back."""
+
+    def wall(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        ...
+
+    async def sleep_until(self, monotonic: float) -> None:
+        """Wait until `monotonic` shows this."""
+        ...
+
+
+class Publisher(Protocol):
+    """Who shows a run while it goes on. Nothing here may fail the run."""
+
+    def records(self, records: Sequence[Record]) -> None:
+        """What is true from now on."""
+        ...
+
+    def progress(self, progress: Progress) -> None:
+        """A piece of a block in the making."""
+        ...
+
+    def result(self, result: TerminalResult) -> None:
+        """The run's end."""
+        ...
+
+
+RunTool = Callable[[ToolCall, anyio.CancelScope], Awaitable[ToolResult]]
+"""Runs an ordinary call; cancelling the scope cancels just this call and is an answer too."""
+
+Price = Callable[[str, Usage], Awaitable[Decimal | None]]
+"""US dollars of a reply of this model; `None` where the price or the usage is unknown."""
+
+
+class Ports(Struct, frozen=True):
+    """The driver's world. `new_id(kind)` mints ids; kinds are `run` and `uuid`."""
+
+    provider: Provider
+    run_tool: RunTool
+    journal: Journal
+    publisher: Publisher
+    clock: Clock
+    new_id: Callable[[str], str]
+    price: Price

@@ -1,0 +1,60 @@
+"""What a reply costs, from the public price list of `genai-prices`.
+
+The list is a package of its own and slow to import, so it is loaded in a thread while the first reply is under way.
+
+Must not go in here: budgets (`core.decide`).
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import anyio
+
+from lastcall.nouns.result import Usage
+
+FREE = Decimal(0)
+
+
+async def no_price(model: str, usage: Usage) -> Decimal | None:  # noqa: ARG001 -- a `ports.Price`
+    """The price of a model on this machine, or of a script: nothing is paid."""
+    return FREE
+
+
+class PriceList:
+    """Prices of one provider's models (`provider` as `genai-prices` names it)."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+
+    async def __call__(self, model: str, usage: Usage) -> Decimal | None:
+        """US dollars; `None` where the model is not in the list or the usage was not told."""
+        if usage.input_tokens is None and usage.output_tokens is None:
+            return None
+        return await anyio.to_thread.run_sync(_price, self._provider, model, usage)
+
+
+async def load_price_list() -> None:
+    """Import the list without blocking the loop."""
+    await anyio.to_thread.run_sync(_load, abandon_on_cancel=True)
+
+
+def _load() -> None:
+    import genai_prices  # noqa: F401, PLC0415 -- 0.2 s, in a thread
+
+
+def _price(provider: str, model: str, usage: Usage) -> Decimal | None:
+    from genai_prices import Usage as Tokens  # noqa: PLC0415 -- 0.2 s, only when a price is asked for
+    from genai_prices import calc_price  # noqa: PLC0415
+
+    cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    tokens = Tokens(
+        input_tokens=(usage.input_tokens or 0) + (cached + written if provider == "anthropic" else 0),
+        output_tokens=usage.output_tokens or 0,
+        cache_read_tokens=cached or None,
+        cache_write_tokens=written or None,
+    )
+    try:
+        return calc_price(tokens, model_ref=model, provider_id=provider).total_price
+    except LookupError:
+        return None
