@@ -10,6 +10,7 @@ Must not go in here: reading (`journal.load`), where journals lie (`journal.sess
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Sequence
@@ -165,9 +166,9 @@ def create_journal(path: str) -> FileJournal:
     try:
         make_private_directory(folder)
         fd = _open(path, os.O_CREAT | os.O_EXCL)
-    except FileExistsError:
-        raise JournalError("there is a journal of this name already", where=path) from None
     except OSError as error:
+        if os.path.lexists(path):
+            raise JournalError("there is a journal of this name already", where=path) from None
         raise JournalError(f"the journal cannot be made: {_words(error)}", hint=_NO_SPACE, where=path) from error
     _lock(fd, path)
     _sync_directory(folder)
@@ -228,7 +229,7 @@ def make_private_directory(path: str) -> None:
         os.mkdir(path, 0o700)  # noqa: PTH102
     except FileExistsError:
         if not os.path.isdir(path):  # noqa: PTH112
-            raise
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
 
 
 def _sync_directory(path: str) -> None:

@@ -2,7 +2,8 @@
 
 A line is `{"v": 1, "kind": "step", "at": seconds, "records": [...]}` and ends with a line feed. `v` is the version of
 this format: it goes up when a line could mean something that an older lastcall would misread, a new kind of record too.
-JSON values inside of records come back as JSON: tuples as lists, the decimals of untyped places as floats.
+JSON values inside of records come back as JSON: tuples as lists, the decimals of untyped places as floats where a
+double holds them.
 
 Must not go in here: files, locks, whole journals (`journal.store`, `journal.load`), what the records mean.
 """
@@ -19,9 +20,11 @@ from msgspec import Struct
 from lastcall.contract.json_text import JsonFault, read_json, write_json
 from lastcall.core.records import Record
 from lastcall.errors import JournalTooNew
+from lastcall.nouns.json import JsonValue
 
 VERSION: Final = 1
-_MAX_DEPTH: Final = 10_000
+_MAX_DEPTH: Final = 600
+"""Deeper than any value that the readers of the wire take."""
 _MAX_LINE_BYTES: Final = 1 << 30
 
 
@@ -101,9 +104,20 @@ def _decode_slowly(body: bytes) -> JournalStep | Damaged:
         return Damaged(f"it is no JSON: {read.message}")
     try:
         _demand_known(msgspec.convert(read.value, _Header))
-        return _step(msgspec.convert(read.value, _Line))
+        return _step(msgspec.convert(_with_floats(read.value), _Line))
     except msgspec.ValidationError as error:
         return Damaged(f"it holds no step: {error}")
+
+
+def _with_floats(value: JsonValue) -> JsonValue:
+    """The same value with floats for the decimals that a double holds, as the fast reader gives them."""
+    if isinstance(value, dict):
+        return {key: _with_floats(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(member) for member in value]
+    if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
+        return float(value)
+    return value
 
 
 def _step(line: _Line) -> JournalStep:
