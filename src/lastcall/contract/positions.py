@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from lastcall.contract.json_text import pointer_token
+from lastcall.nouns.json import JsonObject
 
 ONE: Final = frozenset({
     "additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
@@ -52,6 +53,20 @@ def each_subschema(root: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
         yield path, node
         below = [(path + joined(step), child) for step, child in children(node) if isinstance(child, dict)]
         todo.extend(reversed(below))
+
+
+def fresh(schema: JsonObject) -> JsonObject:
+    """A copy of a schema of any depth, which may be changed."""
+    copy: JsonObject = {}
+    todo: list[tuple[Any, Any]] = [(schema, copy)]
+    while todo:
+        source, target = todo.pop()
+        for key, value in source.items() if isinstance(source, dict) else enumerate(source):
+            inner = {} if isinstance(value, dict) else [None] * len(value) if isinstance(value, list) else value
+            target[key] = inner
+            if isinstance(value, (dict, list)):
+                todo.append((value, inner))
+    return copy
 
 
 def joined(step: tuple[str | int, ...]) -> str:

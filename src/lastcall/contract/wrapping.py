@@ -12,14 +12,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lastcall.contract.json_text import Read, read_json
 from lastcall.contract.modern import modernise
-from lastcall.contract.parse import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, schema_from_value
-from lastcall.contract.positions import each_subschema
+from lastcall.contract.positions import each_subschema, fresh
 from lastcall.contract.references import follow
-from lastcall.errors import LastcallBug
 from lastcall.nouns.json import JsonObject
-from lastcall.nouns.schema import OutputSchema
 
 WRAP: Final = "value"
 
@@ -38,22 +34,17 @@ _BRANCH_WORDS: Final = frozenset({"required", "properties", "type", "title", "de
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-def wrap_root(schema: OutputSchema) -> tuple[OutputSchema, bool]:
-    """The schema for the wire, its root an object, and whether the contract's root is now its property `value`."""
+def wrap_root(schema: JsonObject) -> tuple[JsonObject, bool]:
+    """The schema for the wire, its root an object, and whether the contract's root is now its property `value`.
+
+    The result shares nothing with `schema`.
+    """
     root = fresh(schema)
     modernise(root)
     kept = _object_root(root)
     if kept is not None:
-        return schema_from_value({"type": "object", **kept, **_typed(kept)}), False
-    return schema_from_value(_wrapped(root)), True
-
-
-def fresh(schema: OutputSchema) -> JsonObject:
-    """A copy that may be changed."""
-    read = read_json(schema.text, numbers="exact", max_depth=MAX_SCHEMA_DEPTH + 1, max_bytes=2 * MAX_SCHEMA_BYTES)
-    if not isinstance(read, Read) or not isinstance(read.value, dict):
-        raise LastcallBug("the text of a parsed schema cannot be read")
-    return read.value
+        return {"type": "object", **kept, **_typed(kept)}, False
+    return _wrapped(root), True
 
 
 # -- roots that are objects -----------------------------------------------------------------------------------------
