@@ -49,4 +49,4 @@ def compat():
 @pytest.fixture
 def wait():
     """Run a coroutine function to its end in an event loop of its own."""
-    return lambda function, *args: anyio.run(function, *args)
+    return anyio.run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from decimal import Decimal
 
 import anyio
 import pytest
@@ -165,8 +166,6 @@ def test_a_file_of_a_gibibyte_is_read_in_ranges(read, tmp_path):
 
 
 def test_numbers_written_as_decimals_are_taken(read, tmp_path):
-    from decimal import Decimal
-
     (tmp_path / "a.txt").write_text("one\ntwo\nthree")
     assert read("a.txt", offset=Decimal("2.0"), limit=1.0).content == "2\ttwo"
 

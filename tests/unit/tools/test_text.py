@@ -142,16 +142,16 @@ def test_what_is_appended_while_reading_is_not_chased():
 
 
 def test_a_pulse_that_raises_stops_the_scan():
-    class Stop(Exception):
+    class StopError(Exception):
         pass
 
     def stop():
-        raise Stop
+        raise StopError
 
     for offset, limit in [(2, None), (1, 1)]:
-        with pytest.raises(Stop):
+        with pytest.raises(StopError):
             read(b"a\nb\n", offset=offset, limit=limit, pulse=stop)
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         read(b"x" * 9_000, pulse=stop)
 
 
