@@ -157,7 +157,7 @@ def test_a_display_is_a_json_value(answer):
     class Point(Struct):
         x: int
 
-    assert answer(Tool(Output("t", display={"p": Point(1), 2: (3,)}))).display == {"p": {"x": 1}, "2": [3]}
+    assert answer(Tool(Output("t", display={"p": Point(1), 2: (3,)}))).display == {"p": {"x": 1}, "2": (3,)}
     assert answer(Tool(Output("t", display=object()))).display == "t"
 
 
