@@ -1,0 +1,174 @@
+"""What a deployment refuses: learned from its answers, remembered for a day.
+
+A feature counts as refused when the request used it, the status says that the request was bad, and the service's words
+name it. The memory is one small JSON file for all runs of a user: it holds times and digests, no address, no key. A file
+that is damaged or written by something else is ignored and replaced.
+
+Must not go in here: what a feature looks like on the wire (`wire.*`), what happens without it (`providers.http`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from lastcall.nouns.request import Choice, ModelRequest
+from lastcall.nouns.result import Failed, FailureKind
+from lastcall.providers import Deployment
+from lastcall.providers.addresses import shown_address
+from lastcall.wire.dialect import Dialect, Feature
+
+REMEMBERED_S: Final = 24 * 3600
+MAX_FILE_BYTES: Final = 1024 * 1024
+_FILE_NAME: Final = "capabilities.json"
+_VERSION: Final = 1
+_REFUSING: Final = frozenset({400, 404, 405, 415, 422, 501})
+
+_NO_TOOLS: Final = (
+    r"enable-auto-tool-choice|tool-call-parser|requires --jinja"  # servers that want a switch first
+    r"|no endpoints found that support tool"
+    r"|\btools?\b[^.]{0,60}\b(not|un)[ -]?(support|allowed|available|implement|enabled)"
+    r"|(not|n't) support (\w+ ){0,3}(tools?|functions?)\b"
+    r"|tool (use|calling|calls?) (is|are) not"
+)
+_SIGNS: Final[tuple[tuple[Feature, str], ...]] = (
+    (Feature.STREAM_USAGE, r"stream_options|include_usage"),
+    (Feature.CACHE_MARKS, r"cache_control"),
+    (Feature.MAX_COMPLETION_TOKENS, r"max_completion_tokens"),
+    (Feature.NATIVE_FORMAT, r"response_format|output_config\W{0,3}format|output_format|json_schema"),
+    (Feature.EFFORT, r"\beffort\b|output_config|reasoning_effort"),
+    (Feature.STRICT, r"\bstrict\b|grammar|compiled schema|schema (is )?too (complex|large)"),
+    (Feature.FORCED_CHOICE, r"tool_choice|forced tool"),
+    (Feature.THINKING, r"\bthinking\b|budget_tokens|adaptive"),
+    (Feature.TOOLS, _NO_TOOLS),
+    (Feature.SYSTEM_ROLE, r"system (role|message|prompt)s?[^.]{0,40}not|roles? must alternate|unknown role"),
+    (Feature.STREAM, r"\bstream(ing)?\b[^.]{0,40}\b(not|un)[ -]?(support|allowed|available)"),
+)
+"""In the order in which they are looked for: the more particular sign first."""
+
+_PATTERNS: Final = tuple((feature, re.compile(sign, re.IGNORECASE)) for feature, sign in _SIGNS)
+
+
+_NAMES: Final = frozenset(feature.value for feature in Feature)
+
+
+def used_features(
+    request: ModelRequest, deployment: Deployment, dialect: Dialect, *, stream: bool
+) -> frozenset[Feature]:
+    """The features that this request uses with this dialect."""
+    tools = bool(request.tools)
+    uses = {
+        Feature.TOOLS: tools,
+        Feature.STRICT: any(tool.strict_schema is not None for tool in request.tools)
+        or request.native_format is not None,
+        Feature.FORCED_CHOICE: tools and request.choice is Choice.FINISH,
+        Feature.FORCED_ANY: tools and request.choice is Choice.FINISH,
+        Feature.NATIVE_FORMAT: request.native_format is not None,
+        Feature.THINKING: True,
+        Feature.EFFORT: True,
+        Feature.STREAM: stream,
+        Feature.STREAM_USAGE: stream,
+        Feature.SYSTEM_ROLE: bool(request.system),
+        Feature.MAX_COMPLETION_TOKENS: bool(deployment.max_tokens),
+        Feature.CACHE_MARKS: True,
+    }
+    return frozenset(feature for feature, is_used in uses.items() if is_used and dialect.has(feature))
+
+
+def refused_feature(failure: Failed, used: frozenset[Feature]) -> Feature | None:
+    """The feature that this answer refuses, if it does; only one that was used."""
+    if failure.status not in _REFUSING or failure.kind in (FailureKind.TOO_LONG, FailureKind.BILLING):
+        return None
+    for feature, pattern in _PATTERNS:
+        if not pattern.search(failure.detail):
+            continue
+        if feature is Feature.FORCED_CHOICE:
+            found = _forced(failure.detail, used)
+            if found is not None:
+                return found
+        elif feature in used:
+            return feature
+    return None
+
+
+def _forced(detail: str, used: frozenset[Feature]) -> Feature | None:
+    """Which way of forcing was refused: "any" is given up before the named tool, unless the words name the tool."""
+    names_tool = re.search(r"\bnamed?\b|\bfunction\b|\bobject\b|'tool'|\"tool\"", detail) is not None
+    order = (Feature.FORCED_CHOICE, Feature.FORCED_ANY) if names_tool else (Feature.FORCED_ANY, Feature.FORCED_CHOICE)
+    return next((feature for feature in order if feature in used), None)
+
+
+class CapabilityMemory:
+    """Which features which deployments refused within the last day.
+
+    `folder` is where the file lies; `None` keeps the memory in this process only.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._path = folder / _FILE_NAME if folder is not None else None
+        self._refused: dict[str, dict[str, float]] | None = None
+
+    def narrow(self, deployment: Deployment, dialect: Dialect, *, now: float) -> Dialect:
+        """The dialect without what the deployment refused lately."""
+        for name, at in self._load().get(_key(deployment), {}).items():
+            if 0 <= now - at < REMEMBERED_S and name in _NAMES:
+                dialect = dialect.without(Feature(name))
+        return dialect
+
+    def remember(self, deployment: Deployment, feature: Feature, *, now: float) -> None:
+        """Notes a refusal, here and on disk. A disk that cannot be written costs a retry on the next run, no more."""
+        self._refused = None  # another run may have learned something meanwhile
+        refused = self._load()
+        refused.setdefault(_key(deployment), {})[feature.value] = now
+        fresh = {
+            key: lasting
+            for key, times in refused.items()
+            if (lasting := {name: at for name, at in times.items() if 0 <= now - at < REMEMBERED_S})
+        }
+        self._refused = fresh
+        if self._path is not None:
+            _write(self._path, {"version": _VERSION, "refused": fresh})
+
+    def _load(self) -> dict[str, dict[str, float]]:
+        if self._refused is None:
+            self._refused = _read(self._path) if self._path is not None else {}
+        return self._refused
+
+
+def _key(deployment: Deployment) -> str:
+    """A digest that names a deployment without telling its address."""
+    named = "\n".join((deployment.provider, shown_address(deployment.base_url), deployment.model))
+    return hashlib.sha256(named.encode()).hexdigest()[:32]
+
+
+def _read(path: Path) -> dict[str, dict[str, float]]:
+    try:
+        with path.open("rb") as file:
+            told: Any = json.loads(file.read(MAX_FILE_BYTES))
+        if told["version"] != _VERSION:
+            return {}
+        return {
+            str(key): {str(name): float(at) for name, at in times.items()} for key, times in told["refused"].items()
+        }
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    """Replaces the file at once, readable by its owner only."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".capabilities-")  # made with mode 0600
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
