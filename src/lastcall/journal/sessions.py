@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from lastcall.core.records import Opened, Started
 from lastcall.errors import BadConfig, JournalError
-from lastcall.journal.store import FileJournal, create_journal
+from lastcall.journal.load import Loaded
+from lastcall.journal.store import FileJournal, create_journal, reopen_journal
 from lastcall.nouns.ids import SessionId
 from lastcall.nouns.messages import TextBlock
 from lastcall.wire.journal import Damaged, decode_line
@@ -88,6 +89,13 @@ class Sessions:
         if os.path.lexists(path):
             raise BadConfig(f"Session ID {session_id} is already in use.", hint="Resume it, or choose another.")
         return create_journal(path)
+
+    def open(self, cwd: str, session_id: str) -> tuple[FileJournal, Loaded]:
+        """The journal of a session, for going on, and what is in it.
+
+        Raises `JournalLocked` while another process writes it, `JournalCorrupt`, `JournalTooNew`, `JournalError`.
+        """
+        return reopen_journal(self.path(cwd, session_id))
 
     def find(self, session_id: str, *, cwd: str | None = None) -> SessionFile | None:
         """The session of this id; with `cwd` only among those of that directory.

@@ -126,6 +126,13 @@ def test_an_id_is_taken_once(sessions, begin):
         sessions.create("/w", "a")
 
 
+def test_a_session_is_gone_on_with(sessions, begin, opened):
+    begin("a")
+    journal, loaded = sessions.open("/w", "a")
+    journal.close()
+    assert loaded.records == tuple(opened("/w", "a"))
+
+
 @pytest.mark.parametrize("session_id", ["", "../x", "a/b", ".hidden", "a.b", "x" * 101, "a\0", "é"])
 def test_an_id_that_is_no_file_name_is_refused(sessions, session_id):
     for act in (sessions.find, lambda text: sessions.create("/w", text), lambda text: sessions.find(text, cwd="/w")):
