@@ -20,7 +20,7 @@ from lastcall.contract.parse import parse_schema
 from lastcall.core.policy import DEFAULT_ATTEMPTS
 from lastcall.errors import BadConfig, BadSchema
 from lastcall.nouns.profile import Profile
-from lastcall.runtime.config import DEFAULT_MAX_TOKENS, RunConfig
+from lastcall.runtime.config import RunConfig
 
 if TYPE_CHECKING:
     from lastcall.nouns.schema import OutputSchema
@@ -71,14 +71,14 @@ def resolve(
     return RunConfig(
         profile=profile,
         contract=_contract(args, profile, stdin),
-        model=args.text("model") or environment.get("LASTCALL_MODEL") or environment.get("ANTHROPIC_MODEL"),
+        model=args.text("model") or environment.get("LASTCALL_MODEL"),
         fallback_models=_names(args.text("fallback_model")),
         environment=environment,
         channel=args.text("channel") or "auto",
-        max_tokens=_env_count(environment, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", DEFAULT_MAX_TOKENS),
+        max_tokens=_env_count(environment, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
         thinking_tokens=thinking,
         effort=args.text("effort"),
-        max_retries=_env_count(environment, "CLAUDE_CODE_MAX_RETRIES", 10),
+        max_retries=_env_count(environment, "CLAUDE_CODE_MAX_RETRIES"),
         system_prompt=_system_prompt(args),
         cwd=os.getcwd(),  # noqa: PTH109 -- pathlib is not needed to start
         add_dirs=tuple(args.words("add_dir") or ()),
@@ -92,6 +92,7 @@ def resolve(
         budget_words=args.text("max_budget_usd") or "",
         deadline_s=_seconds(deadline) if deadline else None,
         deadline_words=deadline or "",
+        partial=args.text("output_format") == "stream-json",
         declines=not args.on("no_decline"),
         session_id=args.text("session_id"),
         resume=args.text("resume"),
@@ -220,9 +221,9 @@ def _count(args: Args, key: str, *, least: int) -> int | None:
     return int(given)
 
 
-def _env_count(environment: Mapping[str, str], name: str, default: int) -> int:
+def _env_count(environment: Mapping[str, str], name: str) -> int | None:
     word = environment.get(name, "")
-    return int(word) if re.fullmatch(r"\d{1,9}", word) and int(word) > 0 else default
+    return int(word) if re.fullmatch(r"\d{1,9}", word) and int(word) > 0 else None
 
 
 # -- the rest -------------------------------------------------------------------------------------------------------

@@ -17,10 +17,10 @@ from lastcall.contract.dialects import choose_dialect
 from lastcall.contract.finishing_tools import decline_tool, finish_tool
 from lastcall.contract.json_text import JsonFault, lone_surrogates, read_json, write_json
 from lastcall.contract.rules import Check, Rule
-from lastcall.contract.strict import to_strict, wrap_root
 from lastcall.contract.suspicion import warnings_of
 from lastcall.contract.validator import Validator, compile_validator
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, Verdict, WrongInput
+from lastcall.contract.wrapping import WRAP, wrap_root
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.nouns.profile import Profile
@@ -30,9 +30,6 @@ from lastcall.nouns.tools import Arguments, ToolDefinition, Unreadable
 
 ARGUMENT_DEPTH: Final = 512
 """How deep the arguments of an attempt may nest."""
-
-WRAP: Final = "value"
-"""The key that holds a result whose root is not an object."""
 
 _TOOL_NOTE: Final = (
     "Finish by calling StructuredOutput with the result; it is checked against the schema. Text alone does not reach the "
@@ -106,6 +103,8 @@ class Contract:
 
     def strict(self, rules: str) -> StrictSchema | NotStrict:
         """The wire schema's strict form by `rules` (`wire.dialect.StrictRules`), or why there is none."""
+        from lastcall.contract.strict import to_strict  # noqa: PLC0415 -- not needed for `strict_rules` none
+
         if rules not in self._strict:
             self._strict[rules] = to_strict(self.wire_output, rules)
         return self._strict[rules]

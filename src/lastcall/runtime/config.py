@@ -13,15 +13,13 @@ from msgspec import Struct
 from lastcall.contract import Contract
 from lastcall.nouns.profile import Profile
 
-DEFAULT_MAX_TOKENS = 32_000
-
 
 class RunConfig(Struct, frozen=True, kw_only=True):
     """How runs of a session are made.
 
     `model` and `fallback_models` are as the caller writes them; `environment` is what providers may look at (keys,
     addresses). `tools` is the value of `--tools` (`None`: the default set). `budget_words` and `deadline_words` are the
-    limits as the caller wrote them. `notice` tells people something (a download, a licence); it must not raise.
+    limits as the caller wrote them. `partial` says whether pieces of blocks are wanted. `notice` tells people something (a download, a licence); it must not raise.
     """
 
     profile: Profile = Profile.NATIVE
@@ -30,10 +28,11 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     fallback_models: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
     channel: str = "auto"
-    max_tokens: int = DEFAULT_MAX_TOKENS
+    max_tokens: int | None = None
     thinking_tokens: int | None = None
     effort: str | None = None
-    max_retries: int = 10
+    max_retries: int | None = None
+    partial: bool = True
     system_prompt: str = ""
     cwd: str = "."
     add_dirs: tuple[str, ...] = ()

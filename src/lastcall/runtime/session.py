@@ -6,6 +6,7 @@ Must not go in here: the loop (`runtime.driver`), rules, anything that a person 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 
 import anyio
@@ -20,7 +21,7 @@ from lastcall.core.state import RunState, Setting, begin
 from lastcall.errors import BadConfig
 from lastcall.journal.load import load
 from lastcall.journal.sessions import Sessions
-from lastcall.journal.store import Journal, MemoryJournal
+from lastcall.journal.store import Journal, MemoryJournal, reopen_journal
 from lastcall.nouns.ids import SessionId
 from lastcall.nouns.messages import TextBlock
 from lastcall.nouns.profile import Profile
@@ -28,12 +29,13 @@ from lastcall.nouns.request import Channel
 from lastcall.nouns.result import TerminalResult
 from lastcall.nouns.tools import ToolCall, ToolResult
 from lastcall.providers import Provider
+from lastcall.providers.capability import CapabilityMemory
+from lastcall.providers.choose import ModelSettings, choose_provider
 from lastcall.runtime.clock import SystemClock, new_id, new_uuid
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.driver import Driver
 from lastcall.runtime.ports import Ports, Price, Publisher
 from lastcall.runtime.prices import PriceList, no_price
-from lastcall.runtime.providers import open_provider
 from lastcall.tools import ToolContext
 from lastcall.tools.builtin import builtin_tools, choose_tools
 from lastcall.tools.gates import permission_gate
@@ -44,6 +46,7 @@ from lastcall.tools.seen import FilesSeen
 from lastcall.version import VERSION
 from lastcall.wire.dialect import Feature
 from lastcall.wire.frames import Stage
+from lastcall.wire.json import DEFAULT_LIMITS, CallLimits
 
 _PRICED = {"anthropic", "openai"}
 
@@ -95,7 +98,7 @@ def policy_of(config: RunConfig) -> Policy:
 def open_session(config: RunConfig, publisher_for: Callable[[Stage], Publisher]) -> Session:
     """Everything a session needs, ready to run; nothing is sent yet. Raises `UsageError`, `JournalError`."""
     kit = _tool_kit(config)
-    provider = open_provider(config)
+    provider = _provider(config)
     setting = _setting(config, kit, provider)
     state, journal = _state(config, setting, provider)
     stage = _stage(config, kit, provider, state.session_id)
@@ -109,6 +112,30 @@ def open_session(config: RunConfig, publisher_for: Callable[[Stage], Publisher])
         price=_price(provider),
     )
     return Session(Driver(state, ports), provider, journal, stage)
+
+
+def _provider(config: RunConfig) -> Provider:
+    compat_profile = config.profile is Profile.COMPAT
+    settings = ModelSettings(
+        profile=config.profile,
+        max_tokens=config.max_tokens,
+        thinking_tokens=config.thinking_tokens,
+        effort=config.effort,
+        max_retries=config.max_retries,
+        limits=CallLimits(numbers="doubles") if compat_profile else DEFAULT_LIMITS,
+        progress=config.partial,
+        memory=CapabilityMemory(_cache_folder(config) if config.persist else None),
+        agent=f"lastcall/{VERSION}",
+    )
+    return choose_provider(config.model, config.environment, settings, fallbacks=config.fallback_models)
+
+
+def _cache_folder(config: RunConfig) -> Path:
+    if config.cache_dir:
+        return Path(config.cache_dir)
+    from platformdirs import user_cache_path  # noqa: PLC0415 -- only where no folder was named
+
+    return user_cache_path("lastcall")
 
 
 def _price(provider: Provider) -> Price:
@@ -193,37 +220,42 @@ def _channel(config: RunConfig, kit: ToolKit, provider: Provider) -> Channel:
 
 
 def _state(config: RunConfig, setting: Setting, provider: Provider) -> tuple[RunState, Journal]:
-    state = begin(setting)
+    """The state that the session begins with, and where its steps go: a new journal, a reopened one, or a copy."""
     sessions = Sessions(config.state_dir)
-    earlier = _earlier(config, sessions)
-    if earlier is not None:
-        for record in earlier:
-            state = evolve(state, record)
-        state = replace(state, setting=setting)
-    session_id = state.session_id if earlier is not None and not config.fork else None
-    chosen = SessionId(config.session_id or session_id or new_uuid())
+    path = _earlier(config, sessions)
+    records: tuple[r.Record, ...] = ()
     journal: Journal = MemoryJournal()
-    if config.persist:
-        if session_id is not None:
-            journal = sessions.open(config.cwd, chosen)
-        else:
-            journal = sessions.create(config.cwd, chosen)
-    opened = _opened_record(config, provider, chosen)
+    if path is not None and config.persist and not config.fork:
+        journal, loaded = reopen_journal(path)
+        records = loaded.records
+    elif path is not None:
+        records = load(path).records
+    state = begin(setting)
+    for record in records:
+        state = evolve(state, record)
+    goes_on = path is not None and not config.fork
+    session_id = SessionId(config.session_id or (state.session_id if goes_on else "") or new_uuid())
+    opened = _opened_record(config, provider, session_id)
+    if config.persist and not goes_on:
+        journal = sessions.create(config.cwd, session_id)
+        if records:
+            journal.append(records, at=opened.at)
     journal.append((opened,), at=opened.at)
     return evolve(state, opened), journal
 
 
-def _earlier(config: RunConfig, sessions: Sessions) -> tuple[r.Record, ...] | None:
+def _earlier(config: RunConfig, sessions: Sessions) -> str | None:
+    """The path of the journal to go on with; `None` for a new session. Raises `BadConfig`."""
     if config.resume is not None:
         found = sessions.find(config.resume)
         if found is None:
-            raise BadConfig(f"No conversation found with session ID: {config.resume}", where="--resume")
-        return load(found.path).records
+            raise BadConfig(f"No conversation found with session ID: {config.resume}")
+        return found.path
     if config.continue_latest:
         latest = sessions.latest(config.cwd)
         if latest is None:
-            raise BadConfig("No conversation found to continue", where="--continue")
-        return load(latest.path).records
+            raise BadConfig("No conversation found to continue")
+        return latest.path
     return None
 
 
@@ -255,7 +287,7 @@ def _stage(config: RunConfig, kit: ToolKit, provider: Provider, session_id: Sess
         api_key_source=_key_source(config),
         version=VERSION,
         host=_host(provider.deployment.base_url),
-        max_tokens=config.max_tokens,
+        max_tokens=provider.deployment.max_tokens,
     )
 
 

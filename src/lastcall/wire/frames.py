@@ -231,7 +231,7 @@ class Framer:
         words = fallback_words(record.trigger, record.from_model, record.to_model, str(category or ""))
         models = {"original_model": record.from_model, "fallback_model": record.to_model, "content": words}
         if record.trigger != "refusal":
-            fields = {"subtype": "model_fallback", "trigger": record.trigger, **models}
+            fields: Frame = {"subtype": "model_fallback", "trigger": record.trigger, **models}
             if gone:
                 fields["retracted_message_uuids"] = gone
             return self._frame("system", fields, record.uuid)
