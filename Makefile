@@ -1,0 +1,50 @@
+# Every target works as the first command after a clone: it makes .venv and installs what it needs.
+# Wanted: make, a C library, Python 3.11 or later. `make PYTHON=...` names an interpreter, `VENV=...` another directory.
+
+VENV ?= .venv
+PY := $(VENV)/bin/python
+MODEL ?= local:standard
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check format coverage bench docs
+
+help: ## these lines
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+demo: $(VENV)/.has-demo ## an incident report becomes a verified object; MODEL=local:small is a small download
+	@$(PY) examples/incident/demo.py --model $(MODEL)
+
+test: $(VENV)/.has-dev ## the quick tests
+	$(PY) -m pytest -q -n $(JOBS) -m "not slow and not live"
+
+test-slow: $(VENV)/.has-dev ## the slow tests and those that need the embedded model
+	$(PY) -m pytest -q -m "slow or live"
+
+check: $(VENV)/.has-dev ## lint, format, types, layers
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-cache
+
+format: $(VENV)/.has-dev ## lay the code out
+	$(VENV)/bin/ruff check --fix
+	$(VENV)/bin/ruff format
+
+coverage: $(VENV)/.has-dev ## each module of the pure layers, by its own test file alone
+	$(PY) scripts/coverage_alone.py
+
+bench: $(VENV)/.has-dev ## cold start and cost of a turn
+	$(PY) bench/cold_start.py
+	$(PY) bench/turns.py
+
+docs: $(VENV)/.has-dev ## the documentation as pages in site/
+	$(PY) scripts/build_docs.py
+
+$(VENV)/.has-demo: pyproject.toml scripts/make-venv
+	@VENV=$(VENV) PYTHON="$(PYTHON)" scripts/make-venv local
+	@touch $@
+
+$(VENV)/.has-dev: pyproject.toml scripts/make-venv
+	@VENV=$(VENV) PYTHON="$(PYTHON)" scripts/make-venv dev
+	@touch $@

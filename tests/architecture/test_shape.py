@@ -1,0 +1,111 @@
+"""Rules of the house that a reader of one file cannot see."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from architecture.sources import PACKAGE, PURE_LAYERS, ROOT, calls_of, dotted, modules, tree
+
+FACTORIES = {
+    "OutputSchema": {"contract.parse"},
+    "StrictSchema": {"contract.strict"},
+    "ToolDefinition": {"nouns.tools"},
+    "ToolCall": {"wire.json"},
+    "Attachment": {"core.calls"},
+    "TerminalResult": {"runtime.finish"},
+}
+"""The six states that must never be confused, and the one module that makes each."""
+
+FORBIDDEN_WORDS = {"manager", "helper", "helpers", "util", "utils", "handler", "handlers", "data", "info"}
+
+
+@pytest.mark.parametrize("state", FACTORIES)
+def test_each_of_the_six_states_is_made_in_one_module(state):
+    assert {dotted(path) for path in calls_of(state)} == FACTORIES[state]
+
+
+def functions_with_imports():
+    for path in modules():
+        lines = path.read_text("utf-8").splitlines()
+        for function in ast.walk(tree(path)):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Import | ast.ImportFrom):
+                        yield path, node.lineno, lines[node.lineno - 1]
+
+
+def test_imports_inside_functions_are_marked_gates():
+    unmarked = [
+        f"{dotted(path)}:{number}" for path, number, line in functions_with_imports() if "noqa: PLC0415" not in line
+    ]
+    assert unmarked == []
+
+
+def test_every_module_of_the_pure_layers_has_its_own_test_file():
+    missing = []
+    for path in modules():
+        parts = path.relative_to(PACKAGE).parts
+        if parts[0] not in PURE_LAYERS or not any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree(path))):
+            continue
+        name = parts[-2] if parts[-1] == "__init__.py" else parts[-1].removesuffix(".py")
+        folder = ROOT / "tests" / "unit" / "/".join(parts[:-1])
+        if not any((place / f"test_{name.lstrip('_')}.py").exists() for place in (folder, folder.parent)):
+            missing.append(dotted(path))
+    assert missing == []
+
+
+def words_of(name):
+    """The words of an identifier: `open_tool` and `OpenTool` are both open, tool."""
+    spaced = "".join(f"_{character.lower()}" if character.isupper() else character for character in name)
+    return [word for word in spaced.split("_") if word]
+
+
+def test_no_module_function_or_class_has_a_name_that_says_nothing():
+    bad = []
+    for path in modules():
+        names = [path.stem]
+        names += [
+            node.name
+            for node in ast.walk(tree(path))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
+        for name in names:
+            words = words_of(name)
+            if FORBIDDEN_WORDS & set(words) or words[:1] == ["process"]:
+                bad.append(f"{dotted(path)}: {name}")
+    assert bad == []
+
+
+def test_only_two_places_catch_every_exception():
+    """A tool's, told to the model, and a fault of ours at the very top, told in the envelope with exit code 70."""
+    catching = set()
+    for path in modules():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ExceptHandler):
+                kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+                if any(kind is None or getattr(kind, "id", "") == "Exception" for kind in kinds):
+                    catching.add(dotted(path))
+    assert catching == {"tools.running", "cli.run"}
+
+
+def test_every_module_says_what_it_holds():
+    silent = [dotted(path) for path in modules() if ast.get_docstring(tree(path)) is None and tree(path).body]
+    assert silent == []
+
+
+def test_no_module_is_longer_than_a_reader_can_hold():
+    long = {dotted(path): n for path in modules() if (n := len(path.read_text("utf-8").splitlines())) > 500}
+    assert long == {}
+
+
+def test_no_function_is_longer_than_a_screen():
+    long = []
+    for path in modules():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or 0) - node.lineno + 1
+                if length > 60:
+                    long.append(f"{dotted(path)}.{node.name}: {length}")
+    assert long == []
