@@ -1,8 +1,7 @@
-"""Patterns that search in linear or bounded time, whatever the pattern and the text; the only file with an engine.
+"""Patterns that search in linear or bounded time, whatever the pattern and the text.
 
-A pattern is read by `ecma`. What is provably cheap there is searched by the standard library; everything else by the
-engine in `jsonschema_rs` (imported only then: it costs some 40 ms), which is linear, and bounded by a count of steps where
-look-around and back-references need backtracking.
+A pattern is read by `ecma`. What is provably cheap there is searched by the standard library; everything else by
+`engine`, which is linear, and bounded by a count of steps where look-around and back-references need backtracking.
 
 Must not go in here: the grammar (`ecma`), what a failed search means.
 """
@@ -11,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from lastcall.contract.ecma import BadSyntax, read_pattern
-from lastcall.contract.ecma_pieces import BOUNDARY, NOT_BOUNDARY, SURROGATE_SHIFT, Piece, Plain
+from lastcall.contract.ecma_pieces import BOUNDARY, NOT_BOUNDARY, Piece, Plain
+from lastcall.contract.engine import NotCompiled, SearchBudget, backtracking_search, linear_search
 
-BACKTRACK_LIMIT: Final = 1_000_000
-"""Steps of one search that needs backtracking: some 20 ms."""
+PatternBudget = SearchBudget
+"""Raised by a search that would take more steps than it may: there is no answer."""
 
 _PLAIN_COST: Final = 200
 """Steps a character that the standard library may take in the worst case."""
@@ -28,7 +28,6 @@ _BACKTRACKING_WORDS: Final = {
     NOT_BOUNDARY: f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))",
 }
 _SCRIPT = re.compile(r"\\[pP]\{\w+=\w+\}")
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class BadPattern(ValueError):  # noqa: N818 -- a fault of the schema, told as one
@@ -41,10 +40,6 @@ class BadPattern(ValueError):  # noqa: N818 -- a fault of the schema, told as on
         super().__init__(f"Invalid regular expression: /{pattern}/u: {reason}")
         self.pattern = pattern
         self.reason = reason
-
-
-class PatternBudget(Exception):  # noqa: N818 -- neither a match nor a fault: there is no answer
-    """The search would take more steps than it may."""
 
 
 class Pattern:
@@ -86,54 +81,21 @@ def _is_cheap(plain: Plain, *, anchored: bool) -> bool:
 
 
 def _engine_pattern(source: str, piece: Piece) -> Pattern:
-    import jsonschema_rs  # noqa: PLC0415 -- heavy, and simple patterns do without
-
     text = piece.engine
     for mark, spelling in (_BACKTRACKING_WORDS if piece.backtracks else _LINEAR_WORDS).items():
         text = text.replace(mark, spelling)
-    options = (
-        jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_LIMIT)
-        if piece.backtracks
-        else jsonschema_rs.RegexOptions()
-    )
     try:
-        validator = jsonschema_rs.validator_for({"pattern": text}, offline=True, pattern_options=options)
-    except (ValueError, jsonschema_rs.ValidationError):
-        if not _SCRIPT.search(text) or all(map(_is_known, _SCRIPT.findall(text))):
-            raise BadPattern(source, "Regular expression too large, or not supported") from None
-        raise BadPattern(source, "Invalid property name") from None
-    if piece.backtracks:
-        return Pattern(source, "backtracking", _bounded_search(validator))
-    is_valid = validator.is_valid
-    return Pattern(source, "linear", lambda subject: bool(is_valid(_carried(subject))))
+        search = (backtracking_search if piece.backtracks else linear_search)(text)
+    except NotCompiled:
+        unknown = not all(map(_is_known, _SCRIPT.findall(text)))
+        reason = "Invalid property name" if unknown else "Regular expression too large, or not supported"
+        raise BadPattern(source, reason) from None
+    return Pattern(source, "backtracking" if piece.backtracks else "linear", search)
 
 
 def _is_known(script: str) -> bool:
-    import jsonschema_rs  # noqa: PLC0415 -- loaded already
-
     try:
-        jsonschema_rs.validator_for({"pattern": script}, offline=True)
-    except (ValueError, jsonschema_rs.ValidationError):
+        linear_search(script)
+    except NotCompiled:
         return False
     return True
-
-
-def _bounded_search(validator: Any) -> Callable[[str], bool]:
-    import jsonschema_rs  # noqa: PLC0415 -- loaded already
-
-    exceeded = jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded
-
-    def search(text: str) -> bool:
-        error = next(iter(validator.iter_errors(_carried(text))), None)
-        if error is not None and isinstance(error.kind, exceeded):
-            raise PatternBudget
-        return error is None
-
-    return search
-
-
-def _carried(text: str) -> str:
-    """The text as the engine takes it: half pairs shown as private code points (as `ecma` shows them in the pattern)."""
-    if text.isascii() or not _HALF_PAIR.search(text):
-        return text
-    return _HALF_PAIR.sub(lambda match: chr(ord(match.group()) + SURROGATE_SHIFT), text)
