@@ -20,6 +20,7 @@ from lastcall.nouns.profile import Profile
 from lastcall.providers import Deployment, Provider, models
 from lastcall.providers.anthropic import messages_service
 from lastcall.providers.capability import CapabilityMemory
+from lastcall.providers.clock import Clock
 from lastcall.providers.fallback import (
     ANY_TRIGGER,
     OVERLOADS_BEFORE_FALLBACK,
@@ -41,7 +42,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     """How models are asked in a run. What is `None` is left to the model's default.
 
     `memory` is what deployments refused lately (`None`: only this process remembers), `progress` says whether partial
-    messages are wanted, `agent` is what services are told of who asks.
+    messages are wanted, `agent` is what services are told of who asks, `clock` what waiting goes by (scripts do not wait).
     """
 
     profile: Profile = Profile.NATIVE
@@ -58,6 +59,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     progress: bool = True
     memory: CapabilityMemory | None = None
     agent: str = "lastcall"
+    clock: Clock | None = None
 
 
 def choose_provider(
@@ -83,7 +85,7 @@ def choose_provider(
         links.append(Link(_open(link_name, env, settings, rules), triggers, categories))
     if len(links) == 1:
         return links[0].provider
-    return FallbackProvider(links, profile=settings.profile)
+    return FallbackProvider(links, profile=settings.profile, clock=settings.clock)
 
 
 def default_model(env: Mapping[str, str]) -> str:
@@ -172,7 +174,9 @@ def _open_anthropic(name: str, env: Mapping[str, str], settings: ModelSettings, 
     deployment = _deployment("anthropic", full, base_url, settings, models.most_tokens(full))
     service = messages_service(base_url, api_key=key, auth_token=token, agent=settings.agent)
     dialect = models.messages_dialect(full)
-    return HttpProvider(deployment, dialect, service, settings=_transport(settings, rules), memory=settings.memory)
+    return HttpProvider(
+        deployment, dialect, service, settings=_transport(settings, rules), memory=settings.memory, clock=settings.clock
+    )
 
 
 def _open_openai(name: str, env: Mapping[str, str], settings: ModelSettings, rules: RetryRules) -> Provider:
@@ -181,7 +185,9 @@ def _open_openai(name: str, env: Mapping[str, str], settings: ModelSettings, rul
     deployment = _deployment("openai", name, base_url, settings, 0)
     service = completions_service(base_url, api_key=key, agent=settings.agent)
     dialect = models.completions_dialect(own=not base_url)
-    return HttpProvider(deployment, dialect, service, settings=_transport(settings, rules), memory=settings.memory)
+    return HttpProvider(
+        deployment, dialect, service, settings=_transport(settings, rules), memory=settings.memory, clock=settings.clock
+    )
 
 
 def _open_local(variant: str) -> Provider:

@@ -261,15 +261,15 @@ class AnthropicDecoder:
         return [*heard, self._end()]
 
 
-class _BlockInput(Struct):
+class _BlockInput(Struct, frozen=True):
     input: Raw = Raw()
 
 
-class _StartInput(Struct):
+class _StartInput(Struct, frozen=True):
     content_block: _BlockInput
 
 
-class _MessageInputs(Struct):
+class _MessageInputs(Struct, frozen=True):
     content: list[_BlockInput]
 
 

@@ -15,25 +15,25 @@ from lastcall.nouns.result import Usage
 from lastcall.wire.json import objects_of, raw_text, text_of, write_value
 
 
-class _Function(Struct):
+class _Function(Struct, frozen=True):
     arguments: Raw = Raw()
 
 
-class _Call(Struct):
+class _Call(Struct, frozen=True):
     function: _Function = _Function()
 
 
-class _Said(Struct):
+class _Said(Struct, frozen=True):
     tool_calls: list[_Call] | None = None
     function_call: _Function | None = None
 
 
-class _Choice(Struct):
+class _Choice(Struct, frozen=True):
     delta: _Said | None = None
     message: _Said | None = None
 
 
-class _Chunk(Struct):
+class _Chunk(Struct, frozen=True):
     choices: list[_Choice]
 
 
