@@ -17,7 +17,7 @@ from lastcall.cli.config import Stdin, choose_profile, prompt_of, resolve
 from lastcall.cli.exits import FAULT, exit_code, usage_code
 from lastcall.cli.output import Notes, Output
 from lastcall.cli.report import write_report
-from lastcall.errors import BadSchema, LastcallError, NotASchema, SchemaTooBig
+from lastcall.errors import LastcallError, NotASchema, SchemaTooBig
 from lastcall.core.events import Interrupted
 from lastcall.nouns.ids import Uuid
 from lastcall.nouns.profile import Profile
@@ -178,10 +178,8 @@ def _demand_verbose(args: Args, show: Show) -> None:
 
 def _compat_words(error: LastcallError) -> str:
     match error:
-        case NotASchema() | SchemaTooBig():
+        case NotASchema() | SchemaTooBig() if not error.message.startswith("--json-schema"):
             return f"--json-schema is not a valid JSON Schema: {error.message}"
-        case BadSchema():
-            return f"--json-schema {error.message}"
         case _:
             return error.message
 

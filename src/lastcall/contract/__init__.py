@@ -154,6 +154,15 @@ class Contract:
         value = read.value if not isinstance(read, JsonFault) else None
         return value if self._loader is None else self._loader(value)
 
+    def as_seen(self, text: str) -> str | None:
+        """Arguments as the reference keeps them in the history, its coercions made; `None` where it changes nothing."""
+        if self.profile is Profile.NATIVE:
+            return None
+        read = read_json(text, numbers=self._numbers, max_depth=ARGUMENT_DEPTH)
+        if isinstance(read, JsonFault) or not isinstance(read.value, dict):
+            return None
+        return write_json(coerce_top_level(read.value, self.schema), numbers=self._numbers)
+
     def problems_of(self, value: JsonValue) -> Rejected | None:
         """What the schema and the rules say of a value (unwrapped); `None` when it passes."""
         return self._check(value, "")

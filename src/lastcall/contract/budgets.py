@@ -17,11 +17,14 @@ SCHEMA_VALUES: Final = 100_000
 SCHEMA_DEPTH: Final = 10_000
 """Levels of nesting in a schema, the root counted; the reference refuses the next one."""
 
-COMPILE_STEPS: Final = 1_000_000
+COMPILE_STEPS: Final = 400_000
 """Subschemas looked at while a schema is inspected (the reference's in-line copies count each time)."""
 
 COMPILED_NODES: Final = 300_000
 """Subschemas made ready for checking, each once for every dynamic scope it is used in."""
+
+PATTERNS: Final = 2_000
+"""Different patterns in a schema; making one ready takes between 0.05 and 2 ms."""
 
 META_STEPS: Final = 30_000_000
 """As `CHECK_STEPS`, for a schema against its meta-schema: the schema's own size bounds the work already."""
@@ -35,8 +38,14 @@ CHECK_DEPTH: Final = 40_000
 META_DEPTH: Final = 150_000
 """As `CHECK_DEPTH`, for a schema of `SCHEMA_DEPTH` against its meta-schema."""
 
+BACKTRACKING_STEPS: Final = 400
+"""Steps that a search costs that may backtrack; such a search is bounded too (`contract.patterns`)."""
+
 PROBLEMS_LISTED: Final = 1_000
 """Problems listed; the others are counted."""
+
+PROBLEMS_LISTED_REFERENCE: Final = 30_000
+"""The same in the reference's own profile, whose messages quote the last problems too."""
 
 PROBLEM_TEXT_CHARS: Final = 1 << 20
 """Characters of paths and messages in the listed problems; the first problem is listed whatever its length."""

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lastcall.contract.arithmetic import DOUBLES, EXACT, Arithmetic
+from lastcall.contract.budgets import PROBLEMS_LISTED, PROBLEMS_LISTED_REFERENCE
 from lastcall.errors import NotASchema
 from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.nouns.profile import Profile
@@ -61,6 +62,7 @@ class SchemaDialect(Struct, frozen=True, kw_only=True):
     inherited: Mapping[str, Any] = {}
     hasty_tuples: bool = False
     strict: bool = False
+    listed: int = PROBLEMS_LISTED
     overflow: str = (
         "the value or the schema is nested too deeply to be checked, or the schema refers to itself without end"
     )
@@ -240,6 +242,7 @@ REFERENCE: Final = replace(
     inherited=dict.fromkeys(_OBJECT_METHODS, Foreign()) | {"__proto__": {}},
     hasty_tuples=True,
     strict=True,
+    listed=PROBLEMS_LISTED_REFERENCE,
     overflow="Maximum call stack size exceeded.",
 )
 """The validator of the reference: AJV's draft-07 class in its default strict mode."""

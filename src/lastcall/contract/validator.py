@@ -67,7 +67,7 @@ def _problems(space: Space, value: JsonValue, *, steps: int, depth: int) -> Prob
     dialect = space.library.main.dialect
     run = Run(steps, lambda budget: _words(budget, dialect))
     drive(space.root.enter(value, None, run), run, depth)
-    return Problems(_listed(run.errors), len(run.errors)) if run.errors else _NONE
+    return Problems(_listed(run.errors, dialect.listed), len(run.errors)) if run.errors else _NONE
 
 
 _NONE: Final = Problems((), 0)
@@ -79,10 +79,10 @@ def _words(budget: Budget, dialect: SchemaDialect) -> str:
     return dialect.overflow if budget is Budget.DEPTH else dialect.overwork
 
 
-def _listed(errors: list[tuple[At, Fault]]) -> tuple[Problem, ...]:
+def _listed(errors: list[tuple[At, Fault]], most: int) -> tuple[Problem, ...]:
     listed: list[Problem] = []
     room = budgets.PROBLEM_TEXT_CHARS
-    for at, (keyword, message, params) in errors[: budgets.PROBLEMS_LISTED]:
+    for at, (keyword, message, params) in errors[:most]:
         path = pointer(at)
         room -= len(path) + len(message)
         if room < 0 and listed:
@@ -126,7 +126,7 @@ def _check_named_dialect(schema: JsonObject, dialect: SchemaDialect) -> None:
 
 
 @cache
-def _metaschema(name: str, dialect: _ByName) -> Space:
+def _metaschema(dialect: _ByName) -> Space:
     """The prepared meta-schema of a dialect; made once."""
     return Space(_flattened(dialect.it.documents()), dialect.it, assert_formats=False)
 
@@ -171,7 +171,7 @@ def _flattened(documents: tuple[JsonObject, ...]) -> JsonObject:
 
 
 def _check_against_metaschema(schema: JsonObject, dialect: SchemaDialect) -> None:
-    space = _metaschema(dialect.name, _ByName(dialect))
+    space = _metaschema(_ByName(dialect))
     found = _problems(space, schema, steps=budgets.META_STEPS, depth=budgets.META_DEPTH)
     if not found.total:
         return

@@ -20,6 +20,9 @@ from lastcall.nouns.tools import Unreadable, UnreadableCause
 FEEDBACK_BYTES: Final = 4096
 """The most that goes back to the model for one rejected attempt."""
 
+_COMPAT_CHARS: Final = 10_000
+"""The reference's limit for one error text."""
+
 _SHOWN: Final = 120
 """Characters of one value or list in a sentence."""
 
@@ -31,6 +34,7 @@ DECLINE_CHALLENGED: Final = (
     "Before the task is given up: use what the prompt and the tools offer. If a result can be given honestly, call "
     "StructuredOutput with it. If not, call DeclineOutput again and name what is missing; it will then be accepted."
 )
+MALFORMED_CALL: Final = "Your tool call was malformed and could not be parsed. Please retry."
 NO_VISIBLE_OUTPUT: Final = (
     "[Your previous response had no visible output. Please continue and produce a user-visible response.]"
 )
@@ -125,7 +129,7 @@ def rejection(verdict: Rejected | CannotRead | WrongInput, profile: Profile, *, 
         case WrongInput(issue=issue):
             return wrong_input(issue)
         case Rejected() if profile is Profile.COMPAT:
-            return f"Output does not match required schema: {joined(verdict.problems)}"
+            return _rejected_compat(verdict)
         case Rejected():
             return _rejected(verdict, repeats)
         case _:
@@ -140,6 +144,17 @@ def unreadable(fault: Unreadable, profile: Profile, *, tool: str = "StructuredOu
 def wrong_input(issue: str) -> str:
     """The answer to a call of any tool whose arguments do not fit its input schema (the reference's form)."""
     return f"<tool_use_error>InputValidationError: {issue}</tool_use_error>"
+
+
+def _rejected_compat(verdict: Rejected) -> str:
+    """The reference's text; a long one keeps head and tail, and a breached budget is its engine's own message."""
+    if verdict.problems[0].keyword == "budget":
+        return verdict.problems[0].message
+    text = f"Output does not match required schema: {joined(verdict.problems)}"
+    if len(text) <= _COMPAT_CHARS:
+        return text
+    half = _COMPAT_CHARS // 2
+    return f"{text[:half]}\n\n... [{len(text) - _COMPAT_CHARS} characters truncated] ...\n\n{text[-half:]}"
 
 
 def joined(problems: tuple[Problem, ...]) -> str:

@@ -38,6 +38,15 @@ def distinct(draft: Draft, call: ToolCall) -> ToolCall:
     return replace(call, call_id=made, made_id=True)
 
 
+def as_seen(draft: Draft, call: ToolCall) -> ToolCall:
+    """`call` as the history shows it: in compat with the values that the reference coerces, else as the model wrote it."""
+    contract = draft.state.contract
+    if contract is None or call.name != FINISH or isinstance(call.arguments, Unreadable):
+        return call
+    text = contract.as_seen(call.arguments.text)
+    return call if text is None else replace(call, arguments=Arguments(text, call.arguments.duplicates))
+
+
 def take(draft: Draft, call: ToolCall) -> None:
     """Judge a finishing call, start an ordinary one."""
     contract = draft.state.contract

@@ -101,7 +101,7 @@ def _ask(draft: Draft, *, choice: Choice = Choice.AUTO) -> None:
     """Ask the model again, if the limits leave a turn for it. The last one that fits is a reserved last call."""
     state = draft.state
     limit = _limit_reached(state)
-    if state.exhausted:
+    if state.exhausted and state.asked:
         _end(draft, _spent(state))
     elif limit is not None:
         _end(draft, _stopped(state, limit))
@@ -200,7 +200,7 @@ def _fallback_noted(event: e.FellBack) -> r.FallbackNoted:
 def _block_ended(draft: Draft, event: e.BlockEnded) -> None:
     block = event.block
     if isinstance(block, ToolCall):
-        block = calls.distinct(draft, block)
+        block = calls.as_seen(draft, calls.distinct(draft, block))
     draft.note(r.BlockSaid(event.request, event.message_id, block, event.uuid))
     if isinstance(block, ToolCall) and draft.state.policy.eager:
         calls.take(draft, block)
@@ -313,7 +313,7 @@ def _conclude(draft: Draft) -> None:
         _end(draft, Declined(state.decline.reason, state.decline.missing))
     elif state.policy.cuts_repeats and state.repeats >= 3:
         _end(draft, OutOfAttempts(state.policy.max_attempts, repeated=True))
-    elif state.exhausted:
+    elif state.exhausted and (state.reply.calls or not state.policy.eager):
         _end(draft, _spent(state))
     elif state.reply.calls or _has_feedback(state):
         _ask(draft)
@@ -347,6 +347,9 @@ def _without_calls(draft: Draft) -> None:
         else:
             draft.note(r.Nudged(r.NudgeKind.CUT_OFF, wording.go_on(reason, state.policy.profile)))
             _ask(draft)
+    elif reason == "tool_use" and r.NudgeKind.MALFORMED not in state.nudges:
+        draft.note(r.Nudged(r.NudgeKind.MALFORMED, wording.MALFORMED_CALL))
+        _ask(draft)
     elif reason == "pause_turn" and not state.policy.eager:
         _ask(draft)
     elif state.policy.nudges_silence and not state.reply.text and not state.silences:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from lastcall.core import records as r
 from lastcall.core.state import Entry, Reply, RunState, Said, Told
 from lastcall.nouns.ids import CallId, MessageId
-from lastcall.nouns.messages import AssistantBlock, AssistantMessage, Message, TextBlock, UserBlock, UserMessage
+from lastcall.nouns.messages import AssistantBlock, AssistantMessage, Message, TextBlock, UserMessage
 from lastcall.nouns.result import NO_USAGE, Attempt, SideEffect, VerdictKind
 from lastcall.nouns.tools import ResultKind, ToolCall, ToolResult
 
@@ -269,9 +269,10 @@ def _checked(held: r.HeldBack, call_id: CallId) -> r.HeldBack:
 
 def _nudged(state: RunState, record: r.Nudged) -> RunState:
     quiet = record.kind is r.NudgeKind.CUT_OFF and state.policy.takes_cut_calls
+    alone = record.kind is r.NudgeKind.ENFORCE and state.policy.joins_user_text
     return replace(
         state,
-        pending=(*state.pending, Told(TextBlock(record.text))),
+        pending=(*state.pending, Told(TextBlock(record.text), nudge=True, alone=alone)),
         nudges=(*state.nudges, record.kind),
         continues=state.continues + (record.kind is r.NudgeKind.CUT_OFF),
         silences=state.silences + (record.kind is r.NudgeKind.NO_OUTPUT),
@@ -294,15 +295,15 @@ def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joi
     asked = {e.block.call_id for e in entries if isinstance(e, Said) and isinstance(e.block, ToolCall)}
     answered = {e.block.call_id for e in entries if isinstance(e, Told) and isinstance(e.block, ToolResult)}
     said: list[AssistantBlock] = []
-    before: list[UserBlock] = []
-    told: list[UserBlock] = []
+    before: list[Told] = []
+    told: list[Told] = []
     message_id = MessageId("")
     for entry in entries:
         block = entry.block
         if isinstance(block, ToolCall | ToolResult) and not (block.call_id in asked and block.call_id in answered):
             continue
         if isinstance(entry, Told):
-            told.append(entry.block)
+            told.append(entry)
             continue
         if not said:
             before, told = told, []
@@ -314,13 +315,15 @@ def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joi
     return _tell(out, told, joins=joins)
 
 
-def _tell(messages: tuple[Message, ...], blocks: list[UserBlock], *, joins: bool) -> tuple[Message, ...]:
-    if not blocks:
-        return messages
-    last = messages[-1] if messages else None
-    if not isinstance(last, UserMessage):
-        return (*messages, UserMessage(tuple(blocks)))
-    head = list(last.blocks)
-    if joins and isinstance(head[-1], TextBlock) and isinstance(blocks[0], TextBlock):
-        head[-1] = TextBlock(head[-1].text + "\n")
-    return (*messages[:-1], UserMessage((*head, *blocks)))
+def _tell(messages: tuple[Message, ...], told: list[Told], *, joins: bool) -> tuple[Message, ...]:
+    """Each block joins the user message before it, unless it stands alone or comes after the model spoke."""
+    for entry in told:
+        last = messages[-1] if messages else None
+        if not isinstance(last, UserMessage) or entry.alone:
+            messages = (*messages, UserMessage((entry.block,), nudge=entry.nudge))
+            continue
+        head = list(last.blocks)
+        if joins and isinstance(head[-1], TextBlock) and isinstance(entry.block, TextBlock) and entry.nudge:
+            head[-1] = TextBlock(head[-1].text + "\n")
+        messages = (*messages[:-1], UserMessage((*head, entry.block), nudge=last.nudge and entry.nudge))
+    return messages

@@ -228,6 +228,7 @@ class NudgeKind(StrEnum):
     CUT_OFF = "cut_off"
     NO_OUTPUT = "no_output"
     FEEDBACK = "feedback"
+    MALFORMED = "malformed"
 
 
 class Nudged(Struct, frozen=True, tag=True):

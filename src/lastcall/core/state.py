@@ -32,9 +32,11 @@ class Said(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """A pending block to the model: a prompt's block, an answer to a call, a nudge."""
+    """A pending block to the model: a prompt's block, an answer to a call, a nudge (`alone`: in a message of its own)."""
 
     block: UserBlock
+    nudge: bool = False
+    alone: bool = False
 
 
 Entry = Said | Told

@@ -41,9 +41,13 @@ UserBlock = TextBlock | OpaqueBlock | ToolResult
 
 
 class UserMessage(Struct, frozen=True, tag=True):
-    """One message to the model: prompt, answers to its calls, nudges."""
+    """One message to the model: prompt, answers to its calls, nudges.
+
+    `nudge` says that nothing but lastcall's own words is in it; the reference writes such a message in another form.
+    """
 
     blocks: tuple[UserBlock, ...]
+    nudge: bool = False
 
 
 class AssistantMessage(Struct, frozen=True, tag=True):

@@ -129,7 +129,8 @@ class ToolResult(Struct, frozen=True, tag=True):
     """The answer to one call.
 
     `content` is text, or content blocks as JSON text when `blocks` is true (images). `is_error` is `None` where the
-    protocol's key is left out. `display` is what the stream shows beside it (`tool_use_result`), as a JSON value.
+    protocol's key is left out. `display` is what the stream shows beside it (`tool_use_result`), as a JSON value. `reminder`
+    is told to the model after the content and shown to nobody else.
     """
 
     call_id: CallId
@@ -139,6 +140,7 @@ class ToolResult(Struct, frozen=True, tag=True):
     blocks: bool = False
     display: Any = None
     meta: Mapping[str, Any] | None = None
+    reminder: str = ""
 
     @property
     def failed(self) -> bool:

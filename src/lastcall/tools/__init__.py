@@ -28,7 +28,8 @@ class Output(Struct, frozen=True):
 
     `content` is text, or content blocks as JSON text when `blocks` is true. `failed` says that the tool did not do what
     it was asked for; the model is told so. `display` is what the stream shows beside the answer, as a JSON value.
-    `capped` says that the tool kept its own output cap; other outputs are cut by `tools.running`.
+    `capped` says that the tool kept its own output cap; other outputs are cut by `tools.running`. `reminder` is told to
+    the model after the content and shown to nobody else.
     """
 
     content: str
@@ -36,6 +37,7 @@ class Output(Struct, frozen=True):
     blocks: bool = False
     display: Any = None
     capped: bool = False
+    reminder: str = ""
     says_no_error: bool = False
     """Whether a success is told as `is_error: false` instead of leaving the key out."""
 

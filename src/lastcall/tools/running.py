@@ -109,6 +109,7 @@ def _answer(call: ToolCall, output: Output) -> ToolResult:
         is_error=False if output.says_no_error else None,
         blocks=output.blocks,
         display=content if display is None else display,
+        reminder=output.reminder,
     )
 
 

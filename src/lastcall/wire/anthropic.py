@@ -48,6 +48,7 @@ class AnthropicEncoder:
 
     def __init__(self, profile: Profile = Profile.NATIVE) -> None:
         self._wraps_values = profile is Profile.NATIVE
+        self._nudges_apart = profile is Profile.COMPAT
         self._known: dict[int, tuple[Message, bytes]] = {}
 
     def encode(self, request: ModelRequest, params: ModelParams, dialect: Dialect, *, stream: bool = True) -> bytes:
@@ -82,18 +83,22 @@ class AnthropicEncoder:
     def _messages(self, messages: tuple[Message, ...], *, marks: bool) -> list[bytes]:
         """The messages, neighbours of one role joined, empty ones left out; the last is marked for caching."""
         known: dict[int, tuple[Message, bytes]] = {}
-        written: list[tuple[str, bytes]] = []
-        for message in messages:
+        written: list[tuple[tuple[str, int], bytes]] = []
+        for index, message in enumerate(messages):
             kept = self._known.get(id(message))
             blocks = kept[1] if kept is not None and kept[0] is message else self._blocks(message)
             known[id(message)] = (message, blocks)
+            apart = index if self._nudges_apart and isinstance(message, UserMessage) and message.nudge else -1
             if blocks:
-                written.append(("user" if isinstance(message, UserMessage) else "assistant", blocks))
+                written.append((("user" if isinstance(message, UserMessage) else "assistant", apart), blocks))
         self._known = known
-        joined = [
-            b'{"role":"%b","content":[%b]}' % (role.encode(), b",".join(blocks for _, blocks in group))
-            for role, group in groupby(written, key=lambda item: item[0])
-        ]
+        last = len(messages) - 1
+        joined = []
+        for (role, apart), group in groupby(written, key=lambda item: item[0]):
+            if 0 <= apart < last:
+                joined.append(b'{"role":"user","content":%b}' % _only_text(messages[apart]))
+            else:
+                joined.append(b'{"role":"%b","content":[%b]}' % (role.encode(), b",".join(blocks for _, blocks in group)))
         if marks and messages and joined and _may_be_marked(messages[-1]):
             joined[-1] = joined[-1].removesuffix(b"}]}") + _CACHE_MARK + b"}]}"
         return joined
@@ -141,13 +146,19 @@ def _user_block(block: UserBlock) -> Iterator[bytes]:
 
 
 def _tool_result(result: ToolResult) -> dict[str, Any]:
-    content: object = msgspec.Raw(result.content.encode()) if result.blocks else clean_text(result.content)
+    text = result.content + result.reminder
+    content: object = msgspec.Raw(result.content.encode()) if result.blocks else clean_text(text)
     if result.is_error and not result.content:
         content = "The tool failed without a message."  # the service refuses an error without content
     answer: dict[str, Any] = {"tool_use_id": plain_name(result.call_id), "type": "tool_result", "content": content}
     if result.is_error is not None:
         answer["is_error"] = result.is_error
     return answer
+
+
+def _only_text(message: Message) -> bytes:
+    """A nudge that is no longer the last message, in the reference's short form."""
+    return encode_value("\n".join(block.text for block in message.blocks if isinstance(block, TextBlock)))
 
 
 def _may_be_marked(message: Message) -> bool:

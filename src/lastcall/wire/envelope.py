@@ -50,7 +50,10 @@ def result_frame(result: TerminalResult, stage: Stage, uuid: str) -> Frame:
     frame["stop_reason"] = said["stop_reason"]
     frame["session_id"] = result.session_id
     frame["total_cost_usd"] = None if result.cost_usd is None else float(result.cost_usd)
-    frame["usage"] = usage_value(result.usage)
+    usage = result.usage
+    if stage.profile is Profile.COMPAT:
+        usage = Usage(*(n or 0 for n in usage.figures))
+    frame["usage"] = usage_value(usage)
     frame["modelUsage"] = {model: _model_usage(usage) for model, usage in result.usage_by_model.items()}
     frame["permission_denials"] = [dict(d) for d in result.permission_denials]
     if said.get("object") is not None:
