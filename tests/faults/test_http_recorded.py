@@ -12,13 +12,13 @@ from typing import Any
 
 import anyio
 import pytest
-from conformance.scripted_api import ScriptedAPI
-from wire_tools import TestClock, ask
 
+from conformance.scripted_api import ScriptedAPI
 from lastcall.core.events import FellBack, ProviderEvent, ReplyEnded, RequestFailed, Retrying
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.result import FailureKind
 from lastcall.providers.choose import ModelSettings, choose_provider
+from wire_tools import TestClock, ask
 
 CASES = Path(__file__).parents[1] / "conformance" / "cases"
 GROUPS = ("http", "fallback", "retraction", "stop-reason")
