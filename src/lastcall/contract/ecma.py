@@ -19,6 +19,7 @@ from lastcall.contract.ecma_pieces import (
     MAX_CODE,
     NOT_BOUNDARY,
     CharClass,
+    Example,
     Piece,
     Plain,
     Ranges,
@@ -150,9 +151,9 @@ class _Parser:
             return self._escape()
         self.at += 1
         if char == "^":
-            return Piece("^", Plain("^"), anchored=True, quantifiable=None)
+            return Piece("^", Plain("^"), anchored=True, quantifiable=None, example=Example(""))
         if char == "$":
-            return Piece("$", Plain("\\Z"), quantifiable=None)
+            return Piece("$", Plain("\\Z"), quantifiable=None, example=Example(""))
         if char == ".":
             return class_piece(CharClass(_LINE_ENDS), negated=True)
         return literal(ord(char))
@@ -239,7 +240,7 @@ class _Parser:
             self.fail("\\ at end of pattern")
         if char in "bB":
             self.at += 2
-            return Piece(BOUNDARY if char == "b" else NOT_BOUNDARY, quantifiable=None)
+            return Piece(BOUNDARY if char == "b" else NOT_BOUNDARY, quantifiable=None, example=Example(""))
         if char in "123456789":
             return self._numbered_reference()
         if char == "k":
@@ -264,12 +265,12 @@ class _Parser:
         self.at = match.end()
         if name not in self.named:
             self.later = "Invalid named capture referenced"
-            return Piece("(?:)")
+            return Piece("(?:)", example=Example(""))
         return self._reference(self.named[name])
 
     def _reference(self, index: int) -> Piece:
         if index not in self.closed:
-            return Piece("(?:)")  # a group that has not matched yet stands for nothing
+            return Piece("(?:)", example=Example(""))  # a group that has not matched yet stands for nothing
         if index in self.uncertain:
             self.later = self.later or "back-reference to a group that may not take part in the match"
         return Piece(f"\\{index}", backtracks=True)
@@ -370,8 +371,10 @@ def _grouped(body: Piece, frame: _Frame) -> Piece:
         plain = (
             None if body.plain is None else structs.replace(body.plain, text=f"(?:{body.plain.text})", one_char=False)
         )
-        return Piece(f"{frame.opener}{body.engine})", plain, body.backtracks, body.anchored, captures)
-    return Piece(f"{frame.opener}{body.engine})", None, True, captures=body.captures, quantifiable=False)
+        engine = f"{frame.opener}{body.engine})"
+        return Piece(engine, plain, body.backtracks, body.anchored, captures, example=body.example)
+    engine = f"{frame.opener}{body.engine})"
+    return Piece(engine, None, True, captures=body.captures, quantifiable=False, example=Example(""))
 
 
 def _collect(item: CharClass | int, ranges: list[tuple[int, int]], properties: list[str]) -> None:

@@ -19,6 +19,14 @@ SURROGATES: Final = (0xD800, 0xDFFF)
 SURROGATE_SHIFT: Final = 0x10F800 - 0xD800
 """Half pairs cannot reach the engine; pattern and text both show them as the last 2,048 private code points."""
 
+_SHOWN: Final = "aA0x-_ ."
+"""Characters to show for a class, the first that it holds."""
+_KNOWN: Final = {
+    "L": "a", "Letter": "a", "Lu": "A", "Uppercase_Letter": "A", "Ll": "a", "Lowercase_Letter": "a", "Alphabetic": "a",
+    "N": "1", "Nd": "1", "Number": "1", "Decimal_Number": "1", "digit": "1", "P": "-", "Punctuation": "-", "S": "+",
+    "Z": " ", "Zs": " ", "ASCII": "a", "Emoji": "\U0001f600", "Script=Latin": "a", "Script=Greek": "\u03b1",
+    "Script=Cyrillic": "\u0436", "Script=Han": "\u4e2d", "Script=Hiragana": "\u3042", "Script=Katakana": "\u30ab",
+}  # fmt: skip
 _NOTHING: Final = ("(?:)", "(?:(?:))")
 _MANY: Final = 1_000_000
 
@@ -41,8 +49,26 @@ class Plain(Struct, frozen=True):
     one_char: bool = False
 
 
+class Example(Struct, frozen=True):
+    """A text that a piece takes, `before + unit * n + after`, for every `n` from 0 to `most`."""
+
+    before: str
+    unit: str = ""
+    after: str = ""
+    most: int = 0
+
+    def text(self, length: int = 0) -> str:
+        """The shortest of them with at least so many characters, as far as there is one."""
+        missing = length - len(self.before) - len(self.after)
+        count = -(-missing // len(self.unit)) if self.unit else 0
+        return self.before + self.unit * max(0, min(count, self.most)) + self.after
+
+
 class Piece(Struct, frozen=True):
-    """One part of a pattern. `engine` is its text for the engine; `backtracks` says that a linear engine cannot do it."""
+    """One part of a pattern. `engine` is its text for the engine; `backtracks` says that a linear engine cannot do it.
+
+    `example` is a text that it takes (look-around not considered), where one can be told.
+    """
 
     engine: str
     plain: Plain | None = None
@@ -50,6 +76,7 @@ class Piece(Struct, frozen=True):
     anchored: bool = False
     captures: tuple[int, ...] = ()
     quantifiable: bool | None = True
+    example: Example | None = None
 
 
 # -- classes --------------------------------------------------------------------------------------------------------
@@ -107,10 +134,16 @@ def class_piece(chars: CharClass, *, negated: bool = False) -> Piece:
         ranges = complement(chars.ranges) if negated else merged(chars.ranges)
         if not ranges:
             return Piece("[^\\u{0}-\\u{10FFFF}]", Plain("(?!)", one_char=True))
+        shown = Example(next((c for c in _SHOWN if _holds(ranges, c)), chr(ranges[0][0])))
         text = "".join(_plain_range(low, high) for low, high in ranges)
-        return Piece(f"[{_engine_ranges(ranges)}]", Plain(f"[{text}]", length=1, one_char=True))
+        return Piece(f"[{_engine_ranges(ranges)}]", Plain(f"[{text}]", length=1, one_char=True), example=shown)
+    known = None if negated or not chars.properties[0].startswith("\\p") else _KNOWN.get(chars.properties[0][3:-1])
     inside = _engine_ranges(merged(chars.ranges)) + "".join(chars.properties)
-    return Piece(f"[{'^' if negated else ''}{inside}]")
+    return Piece(f"[{'^' if negated else ''}{inside}]", example=known and Example(known))
+
+
+def _holds(ranges: Ranges, char: str) -> bool:
+    return any(low <= ord(char) <= high for low, high in ranges)
 
 
 def _plain_range(low: int, high: int) -> str:
@@ -120,7 +153,8 @@ def _plain_range(low: int, high: int) -> str:
 def literal(code: int) -> Piece:
     """One code point."""
     shown = code + SURROGATE_SHIFT if SURROGATES[0] <= code <= SURROGATES[1] else code
-    return Piece(f"\\u{{{shown:X}}}", Plain(f"\\U{code:08x}", length=1, one_char=True))
+    plain = Plain(f"\\U{code:08x}", length=1, one_char=True)
+    return Piece(f"\\u{{{shown:X}}}", plain, example=Example(chr(code)))
 
 
 # -- combining ------------------------------------------------------------------------------------------------------
@@ -139,7 +173,20 @@ def sequence(pieces: list[Piece]) -> Piece:
         any(piece.backtracks for piece in pieces),
         bool(pieces) and pieces[0].anchored,
         tuple(index for piece in pieces for index in piece.captures),
+        example=_joined([piece.example for piece in pieces]),
     )
+
+
+def _joined(examples: list[Example | None]) -> Example | None:
+    out: Example = Example("")
+    for example in examples:
+        if example is None:
+            return None
+        if out.unit:
+            out = Example(out.before, out.unit, out.after + example.text(), out.most)
+        else:
+            out = Example(out.before + out.after + example.before, example.unit, example.after, example.most)
+    return out
 
 
 def _after(first: Plain, second: Plain) -> Plain:
@@ -170,6 +217,7 @@ def choice(pieces: list[Piece]) -> Piece:
         any(piece.backtracks for piece in pieces),
         all(piece.anchored for piece in pieces),
         tuple(index for piece in pieces for index in piece.captures),
+        example=next((piece.example for piece in pieces if piece.example), None),
     )
 
 
@@ -181,7 +229,16 @@ def repeated(piece: Piece, low: int, high: int | None, *, lazy: bool) -> Piece:
     plain = None
     if piece.plain is not None and (piece.plain.one_char or (piece.plain.unbounded == 0 and high is not None)):
         plain = _repeated_plain(piece.plain, low, high, count)
-    return Piece(f"(?:{piece.engine}){count}", plain, piece.backtracks, low > 0 and piece.anchored, piece.captures)
+    engine, anchored = f"(?:{piece.engine}){count}", low > 0 and piece.anchored
+    example = _repeated_example(piece.example, low, high)
+    return Piece(engine, plain, piece.backtracks, anchored, piece.captures, example=example)
+
+
+def _repeated_example(one: Example | None, low: int, high: int | None) -> Example | None:
+    if one is None or low * len(one.text()) > _MANY:
+        return None if low else Example("")
+    most = _MANY if high is None else high - low
+    return Example(one.text() * low, one.text(), "", most)
 
 
 def _repeated_plain(plain: Plain, low: int, high: int | None, count: str) -> Plain | None:
