@@ -120,6 +120,9 @@ def as_double(number: Number) -> float:
     """The nearest double; beyond the range, an infinity."""
     try:
         return float(number)
+    except ValueError:
+        # a signalling NaN, which only a caller in Python can send
+        return math.nan
     except OverflowError:
         return math.copysign(math.inf, -1 if number < 0 else 1)
 

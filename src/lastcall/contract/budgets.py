@@ -66,7 +66,7 @@ class Budget(StrEnum):
     NUMBER = "number"
 
 
-class BudgetExceeded(LastcallError):
+class BudgetExceeded(LastcallError):  # noqa: N818 -- no verdict rather than an error: it is caught where one is given
     """A check was given up because it would have taken too much. It is no verdict: the value may be valid or not."""
 
     code = "budget_exceeded"

@@ -28,6 +28,10 @@ LEVEL_COST: Final = 3
 """Steps that one level of nesting costs, against one for a child that is looked at by a plain call."""
 
 
+ERROR_COST: Final = 2
+"""Steps that an error costs where errors can multiply: in a branch, in an item."""
+
+
 class Run:
     """One check of one value: the errors so far and the budget left. Lives only as long as the check."""
 

@@ -40,9 +40,11 @@ class SchemaDialect(Struct, frozen=True, kw_only=True):
 
     `ref_alone`: keywords beside `$ref` are ignored. `flag_exclusives`: `exclusiveMaximum` is a boolean. `id_anchors`: an
     identifier `#name` is an anchor. `ids_everywhere`: identifiers count below unknown keywords too. `nullable`: the
-    keyword of that name adds a type. `contains_evaluates`: items that match `contains` are evaluated. `inherited`: names that every object is taken to
-    have, with their values. `hasty_tuples`: below `not` and `if`, an array that has none of a tuple's checked items is not
-    searched for `contains` and `uniqueItems` (a slip of the reference that changes verdicts). `strict`: refused and warned of as the reference's validator does in its strict mode.
+    keyword of that name adds a type. `contains_evaluates`: items that match `contains` are evaluated. `inherited`: names
+    that every object is taken to have, with their values. `hasty_tuples`: below `not` and `if`, an array that has none of
+    a tuple's checked items is not asked for `contains` and `uniqueItems` (a slip of the reference that changes verdicts).
+    `strict`: refused and warned of as the reference's validator does in its strict mode. `overflow` and `overwork` are
+    the sentences of a check that is given up.
     """
 
     name: str

@@ -140,9 +140,11 @@ class Space:
         return next((self._by_identity[identity] for known, identity in scope if known == name), None)
 
     def pattern(self, text: str) -> Pattern:
-        """The pattern, compiled once. Raises `BadPattern`."""
+        """The pattern, compiled once. Raises `BadPattern`, `SchemaTooBig`."""
         found = self._patterns.get(text)
         if found is None:
+            if len(self._patterns) >= budgets.PATTERNS:
+                raise SchemaTooBig(f"the schema has more than {budgets.PATTERNS} different patterns.")
             found = self._patterns[text] = compile_pattern(text)
         return found
 
@@ -266,7 +268,7 @@ class Node:
         """The checks for values of a class, in order."""
         kind = kind_of(cls)
         if kind == "number" and cls in self.dialect.arithmetic.may_be_infinite:
-            finite, odd = self._checks("number", cls), self._checks(NO_KIND, cls)
+            finite, odd = self._checks("number", cls), self._checks(NO_KIND, object)
             is_number = self.dialect.arithmetic.is_number
             if not finite and not odd:
                 return ()

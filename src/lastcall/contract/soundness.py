@@ -65,11 +65,10 @@ def _below(node: Node, at: At) -> Iterator[tuple[str, Node, At]]:
 def _warnings(node: Node, at: At) -> Iterator[str]:
     dialect = node.dialect
     for keyword in node.schema:
-        where = pointer((at, keyword))
         if not dialect.knows(keyword):
-            yield f"{where}: {dialect.name} has no keyword {keyword!r}; it is ignored"
+            yield f"{pointer((at, keyword))}: {dialect.name} has no keyword {keyword!r}; it is ignored"
         elif keyword in dialect.checks and not node.has(keyword):
-            yield f"{where}: {keyword!r} beside `$ref` is ignored in {dialect.name}"
+            yield f"{pointer((at, keyword))}: {keyword!r} beside `$ref` is ignored in {dialect.name}"
     name = node.schema.get("format")
     if isinstance(name, str) and node.space.assert_formats and check_format(name, "") is None:
         yield f"{pointer((at, 'format'))}: the format {name!r} is not known; it is not checked"
@@ -107,8 +106,8 @@ def _refuse_circle(root: Node, applied: dict[Node, list[Node]]) -> None:
             done.add(node)
         elif node in open_nodes:
             raise NotASchema(
-                f"the reference {str(_circling(node))[:200]!r} leads back to itself without looking at a part of the value, "
-                "so that no value could ever be checked.",
+                f"the reference {str(_circling(node))[:200]!r} leads back to itself without looking at a part of the "
+                "value, so that no value could ever be checked.",
                 hint="Refer to the schema from a property or from items.",
             )
         elif node not in done:

@@ -65,6 +65,11 @@ _ORDER: Final = (
 )
 """The order in which keywords are compiled."""
 
+_RANK: Final = {keyword: rank for rank, keyword in enumerate(_ORDER)}
+_ORDERED: Final = frozenset(_ORDER)
+_TYPE_RANK: Final = {keyword: rank for rank, keyword in enumerate(_KEYWORD_TYPES)}
+_TYPED: Final = frozenset(_KEYWORD_TYPES)
+
 
 def inspect(space: Space) -> tuple[str, ...]:
     """The log lines about a schema. Raises `NotASchema` with the reference's refusal, `SchemaTooBig`."""
@@ -80,19 +85,33 @@ def inspect(space: Space) -> tuple[str, ...]:
     return tuple(strictness.warnings)
 
 
+_Path = tuple[Any, str]
+"""The path above (`None` for the first token) and a token. Written out only for a log line."""
+
+
 class _Place(Struct, frozen=True):
     """Where the walk is: the reference's path, the resource, its base identifier, and the types known of the value."""
 
-    path: str
+    path: _Path
     resource: Resource
     base: str
     prefix: str = ""
     types: tuple[str, ...] = ()
 
-    def below(self, *tokens: str | int, types: tuple[str, ...] = ()) -> _Place:
-        keyword, *names = tokens
-        path = "/".join([self.path, str(keyword), *(_escaped(name) for name in names)])
+    def below(self, keyword: str, name: str | int | None = None, *, types: tuple[str, ...] = ()) -> _Place:
+        path: _Path = (self.path, keyword)
+        if name is not None:
+            path = (path, _escaped(name))
         return _Place(path, self.resource, self.base, self.prefix, types)
+
+    def written(self) -> str:
+        """The path as the reference writes it."""
+        tokens: list[str] = []
+        path: _Path | None = self.path
+        while path is not None:
+            path, token = path
+            tokens.append(token)
+        return "/".join(reversed(tokens))
 
 
 def _escaped(name: str | int) -> str:
@@ -147,7 +166,7 @@ class _Strictness:
 
     def _note(self, name: str, base: str, seen: set[str]) -> str:
         uri = (uris.resolve(base, name) if base else name).removesuffix("#")
-        if uri in seen or uri in (self._dialect.uri, self._root_base) and uri:
+        if uri in seen or (uri and uri in (self._dialect.uri, self._root_base)):
             raise NotASchema(f'reference "{uri}" resolves to more than one schema')
         seen.add(uri)
         return uri
@@ -156,7 +175,7 @@ class _Strictness:
 
     def compile_root(self) -> Walk:
         """The whole schema."""
-        place = _Place("#", self._space.library.main, self._root_base or "#", self._root_base)
+        place = _Place((None, "#"), self._space.library.main, self._root_base or "#", self._root_base)
         return self.compile(place, self._space.root.schema)
 
     def compile(self, place: _Place, schema: JsonObject) -> Walk:
@@ -186,8 +205,8 @@ class _Strictness:
             yield self._reference(place, schema)
             return
         place = _Place(place.path, resource, base, place.prefix, self._check_types(place, schema, types))
-        for keyword in _ORDER:
-            if keyword in schema and self._is_rule(keyword):
+        for keyword in sorted(schema.keys() & _ORDERED, key=_RANK.__getitem__):
+            if self._is_rule(keyword):
                 walk = self._keyword(keyword, place, schema)
                 if walk is not None:
                     yield walk
@@ -222,15 +241,15 @@ class _Strictness:
     # -- strict types -----------------------------------------------------------------------------------------------
 
     def _warn(self, place: _Place, sentence: str) -> None:
-        self.warnings.append(f'strict mode: {sentence} at "{place.prefix}{place.path}" (strictTypes)')
+        self.warnings.append(f'strict mode: {sentence} at "{place.prefix}{place.written()}" (strictTypes)')
 
     def _check_types(self, place: _Place, schema: JsonObject, types: list[str]) -> tuple[str, ...]:
         known = self._context_types(place, types)
         if len(types) > 1 and not (len(types) == 2 and "null" in types):
             self._warn(place, "use allowUnionTypes to allow union type keyword")
-        for keyword, wanted in _KEYWORD_TYPES.items():
-            fits = any(kind in known or (kind == "number" and "integer" in known) for kind in wanted)
-            if keyword in schema and not fits:
+        for keyword in sorted(schema.keys() & _TYPED, key=_TYPE_RANK.__getitem__):
+            wanted = _KEYWORD_TYPES[keyword]
+            if not any(kind in known or (kind == "number" and "integer" in known) for kind in wanted):
                 self._warn(place, f'missing type "{",".join(wanted)}" for keyword "{keyword}"')
         return known
 
@@ -266,19 +285,22 @@ class _Strictness:
                 return self._one(place.below(keyword, types=("string",)), value)
             case "additionalProperties" | "properties" | "patternProperties" | "dependencies":
                 return self._of_properties(keyword, place, schema)
-            case "pattern":
-                self._pattern(value)
-            case "uniqueItems":
-                items = schema.get("items")
-                if value and isinstance(items, dict):
-                    self._types(items)
-            case "id":
-                raise NotASchema('NOT SUPPORTED: keyword "id", use "$id" for schema ID')
-            case "nullable" if not isinstance(value, bool):
-                raise NotASchema('nullable value must be ["boolean"]')
             case _:
-                pass
+                self._leaf(keyword, schema)
         return None
+
+    def _leaf(self, keyword: str, schema: JsonObject) -> None:
+        value: Any = schema[keyword]
+        if keyword == "pattern":
+            self._pattern(value)
+        elif keyword == "uniqueItems":
+            items = schema.get("items")
+            if value and isinstance(items, dict):
+                self._types(items)
+        elif keyword == "id":
+            raise NotASchema('NOT SUPPORTED: keyword "id", use "$id" for schema ID')
+        elif keyword == "nullable" and not isinstance(value, bool):
+            raise NotASchema('nullable value must be ["boolean"]')
 
     def _one(self, place: _Place, schema: Any) -> Walk | None:
         return None if self._always_valid(schema) else self._subschema(place, schema)
@@ -327,7 +349,7 @@ class _Strictness:
         if not (length == schema.get("minItems") and closed):
             self.warnings.append(
                 f'strict mode: "items" is {length}-tuple, but minItems or maxItems/additionalItems are not specified or '
-                f'different at path "{place.path}"'
+                f'different at path "{place.written()}"'
             )
         return self._many(keyword, place, value, skip=True, inner=True)
 
@@ -392,13 +414,13 @@ class _Strictness:
         if isinstance(target.schema, bool):
             return
         if not self._space.library.holds_reference(target.schema):
-            yield self._subschema(_Place(reference, target.resource, place.base, place.prefix), target.schema)
+            yield self._subschema(_Place((None, reference), target.resource, place.base, place.prefix), target.schema)
             return
         spelling = uris.resolve(place.resource.uri, reference)
         if spelling not in self._compiled and target.schema is not self._space.root.schema:
             self._compiled.add(spelling)
             base = target.resource.uri
-            yield self.compile(_Place("#", target.resource, base or "#", base), target.schema)
+            yield self.compile(_Place((None, "#"), target.resource, base or "#", base), target.schema)
 
     def _chased(self, target: Target, reference: str, resource: Resource) -> Target:
         """The end of a chain of pointers to subschemas that are nothing but references."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Final
 
-from lastcall.contract.checking import At, Check, Fault, Run, Walk
+from lastcall.contract.checking import ERROR_COST, At, Check, Fault, Run, Walk
 from lastcall.contract.equality import Interned, scalar_key
 
 if TYPE_CHECKING:
@@ -163,13 +163,14 @@ def _any_of(node: Node, _cls: type) -> Check:
         start = len(errors)
         for branch in branches:
             mark = len(errors)
-            run.spend(1)
             walk = branch.enter(value, at, run)
             if walk is not None:
                 yield walk
-            if len(errors) == mark:
+            failed = len(errors) - mark
+            if not failed:
                 del errors[start:]
                 return
+            run.spend(1 + ERROR_COST * failed)
         errors.append((at, fault))
 
     return check
@@ -186,11 +187,12 @@ def _one_of_branches(node: Node, _cls: type) -> Check:
         passing: int | None = None
         for index, branch in enumerate(branches):
             mark = len(errors)
-            run.spend(1)
             walk = branch.enter(value, at, run)
             if walk is not None:
                 yield walk
-            if len(errors) != mark:
+            failed = len(errors) - mark
+            run.spend(1 + ERROR_COST * failed)
+            if failed:
                 continue
             if passing is not None:
                 errors.append((at, ("oneOf", message, {"passingSchemas": [passing, index]})))

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Final
 
 from lastcall.contract.arithmetic import Arithmetic
-from lastcall.contract.checking import At, Check, Fault, Run, Walk
+from lastcall.contract.checking import ERROR_COST, At, Check, Fault, Run, Walk
 from lastcall.contract.equality import Interned, scalar_key
 
 if TYPE_CHECKING:
@@ -54,11 +54,14 @@ def _each_from(node: Node, keyword: str, start: int) -> Check | None:
     inner = node.child(schema)  # type: ignore[arg-type]
 
     def check(value: Any, at: At, run: Run) -> Walk:
+        errors = run.errors
+        mark = len(errors)
         run.spend(len(value))
         for index, item in enumerate(value if start == 0 else value[start:], start):
             walk = inner.enter(item, (at, index), run)
             if walk is not None:
                 yield walk
+        run.spend(ERROR_COST * (len(errors) - mark))
 
     return check
 
@@ -134,13 +137,10 @@ def _contains(node: Node, _cls: type) -> Check | None:
     most: Any = node.schema["maxContains"] if node.has("maxContains") else None
     if most is None and least == 0:
         return None
-    text = node.dialect.arithmetic.text
-    message, params = f"must contain at least {text(least)}", {"minContains": least}
-    if most is not None:
-        message, params = f"{message} and no more than {text(most)}", params | {"maxContains": most}
-    fault: Fault = ("contains", f"{message} valid item(s)", params)
+    fault = _contains_fault(least, most, node.dialect.arithmetic)
     inner = node.child(node.schema["contains"])  # type: ignore[arg-type]
     reached = _reached(node)
+    enough = least if most is None else most + 1
 
     def check(value: Any, at: At, run: Run) -> Walk:
         if len(value) < reached:
@@ -148,26 +148,35 @@ def _contains(node: Node, _cls: type) -> Check | None:
         errors = run.errors
         start = len(errors)
         found = 0
-        if most is not None and least > most:
-            errors.append((at, fault))
-            return
         run.spend(len(value))
         for index, item in enumerate(value):
             mark = len(errors)
             walk = inner.enter(item, (at, index), run)
             if walk is not None:
                 yield walk
-            if len(errors) != mark:
-                continue
-            found += 1
-            if found > most if most is not None else found >= least:
+            found += len(errors) == mark
+            if found >= enough:
                 break
+        run.spend(ERROR_COST * (len(errors) - start))
         if found >= least and (most is None or found <= most):
             del errors[start:]
         else:
             errors.append((at, fault))
 
+    if most is not None and least > most:
+
+        def refuse(_value: Any, at: At, run: Run) -> None:
+            run.errors.append((at, fault))
+
+        return refuse
     return check
+
+
+def _contains_fault(least: Any, most: Any, arithmetic: Arithmetic) -> Fault:
+    message, params = f"must contain at least {arithmetic.text(least)}", {"minContains": least}
+    if most is not None:
+        message, params = f"{message} and no more than {arithmetic.text(most)}", params | {"maxContains": most}
+    return "contains", f"{message} valid item(s)", params
 
 
 # -- uniqueItems ----------------------------------------------------------------------------------------------------

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from lastcall.contract.checking import At, Check, Fault, Run, Walk
+from lastcall.contract.checking import ERROR_COST, At, Check, Fault, Run, Walk
 from lastcall.contract.equality import js_order
 from lastcall.contract.keywords.strings import searched
+from lastcall.contract.patterns import Pattern
 
 if TYPE_CHECKING:
     from lastcall.contract.nodes import Builder, Node
 
-Search = Callable[[str], bool]
+Present = Callable[[Any], bool]
+"""Whether an object has a property."""
+
+Needs = tuple[Present, list[tuple[str, Fault]]]
+"""If present, these names are needed too; each with what its absence is."""
 
 _UNSEEN: Final = "__proto__"
 """The name that the reference passes over where it lists a schema's names."""
@@ -22,7 +27,7 @@ def _names(node: Node, schemas: Mapping[str, Any]) -> list[str]:
     return [name for name in js_order(schemas) if name != _UNSEEN or not node.dialect.inherited]
 
 
-def _presence(node: Node, name: str) -> Callable[[Any], bool]:
+def _presence(node: Node, name: str) -> Present:
     """Whether an object has a property."""
     if name in node.dialect.inherited:
         return lambda _value: True
@@ -132,14 +137,14 @@ def _pattern_properties(node: Node, _cls: type) -> Check | None:
     names = [name for name in _names(node, schemas) if not node.trivial(schemas[name])]
     if not names:
         return None
-    inner = [(node.space.pattern(name).search, node.child(schemas[name])) for name in names]
+    inner = [(node.space.pattern(name), node.child(schemas[name])) for name in names]
 
     def check(value: Any, at: At, run: Run) -> Walk:
         run.spend(len(inner) * len(value))
         ordered = js_order(value)
-        for search, place in inner:
+        for pattern, place in inner:
             for name in ordered:
-                if searched(search, name, run):
+                if searched(pattern, name, run):
                     walk = place.enter(value[name], (at, name), run)
                     if walk is not None:
                         yield walk
@@ -147,12 +152,12 @@ def _pattern_properties(node: Node, _cls: type) -> Check | None:
     return check
 
 
-def _declared(node: Node) -> tuple[frozenset[str], list[Search]]:
+def _declared(node: Node) -> tuple[frozenset[str], list[Pattern]]:
     """The names and patterns that `additionalProperties` leaves alone."""
     properties: Any = node.schema.get("properties", {}) if node.has("properties") else {}
     patterns: Any = node.schema.get("patternProperties", {}) if node.has("patternProperties") else {}
     names = frozenset(_names(node, properties))
-    return names, [node.space.pattern(name).search for name in _names(node, patterns)]
+    return names, [node.space.pattern(name) for name in _names(node, patterns)]
 
 
 def _additional_properties(node: Node, _cls: type) -> Check | None:
@@ -162,16 +167,19 @@ def _additional_properties(node: Node, _cls: type) -> Check | None:
     names, patterns = _declared(node)
 
     def additional(value: Any, run: Run) -> list[str]:
+        run.spend(len(value) // 4)
         others = [name for name in value if name not in names]
         if patterns and others:
             run.spend(len(patterns) * len(others))
-            others = [name for name in others if not any(searched(search, name, run) for search in patterns)]
+            others = [name for name in others if not any(searched(pattern, name, run) for pattern in patterns)]
         return js_order(others) if len(others) > 1 else others
 
     if schema is False:
 
         def refuse(value: Any, at: At, run: Run) -> None:
-            for name in additional(value, run):
+            others = additional(value, run)
+            run.spend(ERROR_COST * len(others))
+            for name in others:
                 params = {"additionalProperty": name}
                 run.errors.append((at, ("additionalProperties", "must NOT have additional properties", params)))
 
@@ -179,7 +187,6 @@ def _additional_properties(node: Node, _cls: type) -> Check | None:
     inner = node.child(schema)  # type: ignore[arg-type]
 
     def check(value: Any, at: At, run: Run) -> Walk:
-        run.spend(len(value))
         for name in additional(value, run):
             walk = inner.enter(value[name], (at, name), run)
             if walk is not None:
@@ -203,35 +210,37 @@ def _dependent(keyword: str) -> Builder:
             for name in names
             if not isinstance(entries[name], list) and not node.trivial(entries[name])
         ]
-        if not lists and not schemas:
-            return None
-
-        def check_lists(value: Any, at: At, run: Run) -> None:
-            run.spend(len(lists))
-            for present, needed in lists:
-                if present(value):
-                    for name, fault in needed:
-                        if name not in value:
-                            run.errors.append((at, fault))
-
         if not schemas:
-            return check_lists
-
-        def check(value: Any, at: At, run: Run) -> Walk:
-            check_lists(value, at, run)
-            run.spend(len(schemas))
-            for present, place in schemas:
-                if present(value):
-                    walk = place.enter(value, at, run)
-                    if walk is not None:
-                        yield walk
-
-        return check
+            return _dependent_names(lists) if lists else None
+        return _dependent_schemas(_dependent_names(lists), schemas)
 
     return build
 
 
-def _needs(node: Node, keyword: str, name: str, needed: list[str]) -> tuple[Any, list[tuple[str, Fault]]]:
+def _dependent_names(lists: list[Needs]) -> Check:
+    def check(value: Any, at: At, run: Run) -> None:
+        run.spend(len(lists))
+        for present, needed in lists:
+            if present(value):
+                run.errors += [(at, fault) for name, fault in needed if name not in value]
+
+    return check
+
+
+def _dependent_schemas(names_first: Check, schemas: list[tuple[Present, Node]]) -> Check:
+    def check(value: Any, at: At, run: Run) -> Walk:
+        names_first(value, at, run)
+        run.spend(len(schemas))
+        for present, place in schemas:
+            if present(value):
+                walk = place.enter(value, at, run)
+                if walk is not None:
+                    yield walk
+
+    return check
+
+
+def _needs(node: Node, keyword: str, name: str, needed: list[str]) -> Needs:
     listed = ", ".join(needed)
     noun = "property" if len(needed) == 1 else "properties"
     message = f"must have {noun} {listed} when property {name} is present"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from lastcall.contract import budgets
 from lastcall.contract.budgets import Budget, BudgetExceeded
 from lastcall.contract.checking import At, Check, Fault, Run
 from lastcall.contract.formats import check_format
-from lastcall.contract.patterns import PatternBudget
+from lastcall.contract.patterns import Pattern, PatternBudget
 
 if TYPE_CHECKING:
     from lastcall.contract.nodes import Builder, Node
@@ -21,11 +21,12 @@ CHARS_A_STEP: Final = 1024
 """Text that is searched for a pattern costs a step for so many characters."""
 
 
-def searched(search: Callable[[str], bool], text: str, run: Run) -> bool:
+def searched(pattern: Pattern, text: str, run: Run) -> bool:
     """Whether a pattern is found in a text. Raises `BudgetExceeded` if the search would take too long."""
-    run.spend(len(text) // CHARS_A_STEP)
+    cost = len(text) // CHARS_A_STEP
+    run.spend(cost + budgets.BACKTRACKING_STEPS if pattern.engine == "backtracking" else cost)
     try:
-        return search(text)
+        return pattern.search(text)
     except PatternBudget:
         raise BudgetExceeded(Budget.PATTERN, run.words(Budget.PATTERN)) from None
 
@@ -55,12 +56,12 @@ def _min_length(node: Node, _cls: type) -> Check:
 
 
 def _pattern(node: Node, _cls: type) -> Check:
-    pattern = str(node.schema["pattern"])
-    search = node.space.pattern(pattern).search
-    fault: Fault = ("pattern", f'must match pattern "{pattern}"', {"pattern": pattern})
+    text = str(node.schema["pattern"])
+    pattern = node.space.pattern(text)
+    fault: Fault = ("pattern", f'must match pattern "{text}"', {"pattern": text})
 
     def check(value: Any, at: At, run: Run) -> None:
-        if not searched(search, value, run):
+        if not searched(pattern, value, run):
             run.errors.append((at, fault))
 
     return check

@@ -17,6 +17,9 @@ from lastcall.contract.keywords.strings import searched
 if TYPE_CHECKING:
     from lastcall.contract.nodes import Builder, Node
 
+_LOOK_COST: Final = 6
+"""Steps that a look at one subschema costs."""
+
 Seen = set[Any]
 """Names of an object, or indices of an array."""
 
@@ -71,7 +74,7 @@ def _unevaluated_items(node: Node, _cls: type) -> Check | None:
 
 def _look(node: Node, value: Any, at: At, run: Run, seen: Seen, *, asking: bool = False) -> Walk:
     """Note what the node's keywords evaluate of the value, those below it that apply to the same value included."""
-    run.spend(1 + len(value))
+    run.spend(_LOOK_COST + len(value))
     if isinstance(value, dict):
         _look_at_names(node, value, run, seen)
     else:
@@ -146,9 +149,9 @@ def _look_at_names(node: Node, value: dict[str, Any], run: Run, seen: Seen) -> N
     if node.has("patternProperties"):
         patterns: Any = node.schema["patternProperties"]
         run.spend(len(patterns) * len(value))
-        for pattern in patterns:
-            search = node.space.pattern(pattern).search
-            seen.update(name for name in value if searched(search, name, run))
+        for text in patterns:
+            pattern = node.space.pattern(text)
+            seen.update(name for name in value if searched(pattern, name, run))
 
 
 def _look_at_items(node: Node, value: list[Any], at: At, run: Run, seen: Seen) -> Walk:
