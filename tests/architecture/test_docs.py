@@ -18,7 +18,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 FLAG = re.compile(r"(?<![\w-])--[A-Za-z][\w-]+")
 
 FOREIGN_FLAGS = {
-    "--no-deps", "--require-hashes", "--only-binary", "--die-with-parent", "--network", "--upgrade", "--user",
+    "--flag", "--no-deps", "--require-hashes", "--only-binary", "--die-with-parent", "--network", "--upgrade", "--user",
 }  # fmt: skip
 """Flags of other programs that the documentation may name."""
 
@@ -64,7 +64,7 @@ def test_every_function_of_the_tour_is_in_the_file_named_before_it():
             assert current is not None
             assert match.group(1) in names_defined(current), f"{span} is not in {current.relative_to(PACKAGE)}"
             checked += 1
-        elif re.fullmatch(r"[A-Z][a-z]\w+", span) and span not in {"StructuredOutput"}:
+        elif re.fullmatch(r"[A-Z][a-z]\w+", span) and span != "StructuredOutput":
             assert any(span in names_defined(path) for path in modules()), span
     assert checked >= 15
 
@@ -91,7 +91,7 @@ def test_the_glossary_is_sorted_and_every_word_is_used():
 
 
 def test_no_name_uses_a_word_that_the_glossary_rules_out():
-    ruled_out = {"violation", "artifact", "completion", "flavour", "rollback", "reminder", "invocation"}
+    ruled_out = {"violation", "artifact", "flavour", "rollback", "invocation", "tick"}
     listed = {other.strip() for _, instead in glossary() for other in instead.split(",")}
     assert ruled_out <= listed
     bad = []
