@@ -332,17 +332,31 @@ def test_messages_are_told_apart_by_what_they_are_not_by_where_they_lay() -> Non
 
 
 def test_earlier_messages_are_not_encoded_again() -> None:
-    # 200 turns of 20 kB: encoding each history afresh costs over 50 times what encoding each message once does
+    # 200 turns of ten blocks: what a turn costs must not grow with encoding what was encoded before
     encoder, deployment = AnthropicEncoder(), Deployment("anthropic", "claude-x")
-    turns = [(told(TextBlock("é" * 10_000)), said(TextBlock("é" * 10_000))) for _ in range(200)]
-    history: list[Message] = [message for turn in turns for message in turn]
+    turn = [TextBlock("some words\n" * 20)] * 10
+    history: list[Message] = [kind(*turn) for _ in range(200) for kind in (told, said)]
     encoder.encode(ask(*history), deployment, PLAIN)
     start = time.process_time()
-    for _ in range(20):
+    for _ in range(5):
         encoder.encode(ask(*history), deployment, PLAIN)
     again = time.process_time() - start
     start = time.process_time()
-    for _ in range(20):
+    for _ in range(5):
         AnthropicEncoder().encode(ask(*history), deployment, PLAIN)
     afresh = time.process_time() - start
     assert again < afresh / 3
+
+
+def test_the_references_nudges_stand_apart_the_earlier_ones_in_short_form() -> None:
+    # recorded: group fallback, case stream-error-after-bad-call
+    nudge = UserMessage((TextBlock("(no content)"),), nudge=True)
+    history = (told(TextBlock("record it")), nudge, said(TextBlock("x")), nudge)
+    compat = messages(*history, profile=Profile.COMPAT)
+    assert [message["content"] for message in compat] == [
+        [{"type": "text", "text": "record it"}],
+        "(no content)",
+        [{"type": "text", "text": "x"}],
+        [{"type": "text", "text": "(no content)"}],
+    ]
+    assert [len(message["content"]) for message in messages(*history)] == [2, 1, 1]
