@@ -139,7 +139,7 @@ def class_piece(chars: CharClass, *, negated: bool = False) -> Piece:
         return Piece(f"[{_engine_ranges(ranges)}]", Plain(f"[{text}]", length=1, one_char=True), example=shown)
     known = None if negated or not chars.properties[0].startswith("\\p") else _KNOWN.get(chars.properties[0][3:-1])
     inside = _engine_ranges(merged(chars.ranges)) + "".join(chars.properties)
-    return Piece(f"[{'^' if negated else ''}{inside}]", example=known and Example(known))
+    return Piece(f"[{'^' if negated else ''}{inside}]", example=Example(known) if known else None)
 
 
 def _holds(ranges: Ranges, char: str) -> bool:
@@ -238,6 +238,8 @@ def _repeated_example(one: Example | None, low: int, high: int | None) -> Exampl
     if one is None or low * len(one.text()) > _MANY:
         return None if low else Example("")
     most = _MANY if high is None else high - low
+    if not most:
+        return Example(one.text() * low)
     return Example(one.text() * low, one.text(), "", most)
 
 
