@@ -13,12 +13,14 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from lastcall.contract.dialects import SchemaDialect, choose_dialect
 from lastcall.contract.formats import is_known_format
 from lastcall.contract.modern import modernise
 from lastcall.contract.positions import each_subschema, fresh
 from lastcall.contract.references import MISSING, at_pointer
 from lastcall.contract.strict_terms import below
 from lastcall.contract.wrapping import WRAP
+from lastcall.nouns.profile import Profile
 from lastcall.nouns.schema import NotStrict, OutputSchema, StrictSchema
 
 
@@ -42,23 +44,14 @@ class Enforcement(Struct, frozen=True):
     note: str = ""
 
 
-ANNOTATIONS: Final = frozenset({
-    "title", "description", "default", "examples", "$comment", "readOnly", "writeOnly", "deprecated",
-    "contentEncoding", "contentMediaType", "contentSchema", "nullable",
-})  # fmt: skip
 STRUCTURE: Final = frozenset({
     "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions",
 })  # fmt: skip
 """Keywords that name things; there is nothing to enforce about them."""
-CHECKED: Final = frozenset({
-    "$ref", "$dynamicRef", "$recursiveRef", "type", "enum", "const", "not", "anyOf", "oneOf", "allOf", "if", "then",
-    "else", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf", "maxLength", "minLength",
-    "pattern", "maxItems", "minItems", "additionalItems", "prefixItems", "items", "contains", "minContains",
-    "maxContains", "uniqueItems", "unevaluatedItems", "maxProperties", "minProperties", "required", "propertyNames",
-    "additionalProperties", "dependencies", "properties", "patternProperties", "dependentRequired", "dependentSchemas",
-    "unevaluatedProperties",
-})  # fmt: skip
-_REWRITTEN: Final = frozenset({"items", "prefixItems", "anyOf", "oneOf", "allOf", "$ref"})
+_ASSERTED: Final = {"contentEncoding": "base64", "contentMediaType": "application/json"}
+"""The contents that are checked, where the dialect checks any and formats are asserted."""
+_NEEDS: Final = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}
+_REWRITTEN: Final = frozenset({"items", "prefixItems", "anyOf", "allOf", "$ref"})
 """Keywords whose value is converted too, as every object is: they count as kept when they are there at all."""
 
 
@@ -69,12 +62,15 @@ def explain(
     decoder: By = By.STRICT,
     wrapped: bool = False,
     assert_formats: bool = True,
+    profile: Profile = Profile.NATIVE,
 ) -> tuple[Enforcement, ...]:
     """What enforces each keyword of the caller's schema, in the order of its text.
 
     `strict` is the strict form of the wire schema (`None` or `NotStrict`: no decoder helps), `decoder` what constrains
-    by it, `wrapped` whether the wire schema holds the root in a property.
+    by it, `wrapped` whether the wire schema holds the root in a property. In compat no format is asserted. Raises
+    `NotASchema` for an unknown dialect.
     """
+    view = _View(choose_dialect(schema.value, profile), assert_formats and profile is Profile.NATIVE)
     modern = fresh(schema.value)
     modernise(modern)
     value = strict.value if isinstance(strict, StrictSchema) else None
@@ -83,11 +79,18 @@ def explain(
     for path, node in each_subschema(schema.value):
         kept = wire.kept(path, node, at_pointer(modern, path))
         facts.extend(
-            _fact(path, keyword, node, (decoder,) if keyword in kept else (), asserted=assert_formats)
+            _fact(path, keyword, node, (decoder,) if keyword in kept else (), view)
             for keyword in node
             if keyword not in STRUCTURE
         )
     return tuple(facts)
+
+
+class _View(Struct, frozen=True):
+    """How the schema is read: its dialect, and whether formats are asserted."""
+
+    dialect: SchemaDialect
+    asserted: bool
 
 
 class _Wire:
@@ -112,32 +115,32 @@ class _Wire:
         found = at_pointer(self.value, here)
         return found if found is not MISSING else at_pointer(self.value, here.replace("/oneOf/", "/anyOf/"))
 
-    def _keeps(self, on_wire: dict[str, Any], word: str, value: Any) -> bool:
-        name = "anyOf" if word == "oneOf" and word not in on_wire else word
-        return name in on_wire and (name in _REWRITTEN or isinstance(value, dict) or on_wire[name] == value)
+    @staticmethod
+    def _keeps(on_wire: dict[str, Any], word: str, value: Any) -> bool:
+        return word in on_wire and (word in _REWRITTEN or isinstance(value, dict) or on_wire[word] == value)
 
 
-def _fact(path: str, keyword: str, node: dict[str, Any], decoder: tuple[By, ...], *, asserted: bool) -> Enforcement:
-    if keyword in ANNOTATIONS:
-        return Enforcement(path, keyword, (), "annotation")
-    if keyword == "format":
-        return _format_fact(path, node["format"], decoder, asserted=asserted)
+def _fact(path: str, keyword: str, node: dict[str, Any], decoder: tuple[By, ...], view: _View) -> Enforcement:
+    dialect = view.dialect
     if keyword == "x-lastcall":
         return Enforcement(path, keyword, (By.CHECK,), "a rule of lastcall")
-    if keyword not in CHECKED:
-        return Enforcement(path, keyword, (), "unknown keyword")
-    if keyword in ("then", "else") and "if" not in node:
-        return Enforcement(path, keyword, (), f"without if, {keyword} says nothing")
-    if keyword in ("minContains", "maxContains") and "contains" not in node:
-        return Enforcement(path, keyword, (), f"without contains, {keyword} says nothing")
+    if keyword not in dialect.checks:
+        known = keyword in dialect.annotations or keyword == "$comment"
+        return Enforcement(path, keyword, (), "annotation" if known else "unknown keyword")
+    if dialect.ref_alone and "$ref" in node and keyword != "$ref":
+        return Enforcement(path, keyword, (), "this dialect ignores what stands beside $ref")
+    if keyword in _NEEDS and _NEEDS[keyword] not in node:
+        return Enforcement(path, keyword, (), f"without {_NEEDS[keyword]}, {keyword} says nothing")
+    if keyword == "format" or keyword in _ASSERTED:
+        return _format_fact(path, keyword, node[keyword], decoder, view)
     return Enforcement(path, keyword, (By.CHECK, *decoder))
 
 
-def _format_fact(path: str, name: Any, decoder: tuple[By, ...], *, asserted: bool) -> Enforcement:
-    known = isinstance(name, str) and is_known_format(name)
-    check = (By.CHECK,) if known and asserted else ()
-    note = "" if check else "formats are not asserted" if known else "unknown format"
-    return Enforcement(path, "format", (*check, *decoder), note)
+def _format_fact(path: str, keyword: str, name: Any, decoder: tuple[By, ...], view: _View) -> Enforcement:
+    known = is_known_format(name) if keyword == "format" else _ASSERTED[keyword] == name
+    check = (By.CHECK,) if known and view.asserted else ()
+    note = "" if check else "formats are not asserted" if known else f"unknown {keyword}"
+    return Enforcement(path, keyword, (*check, *decoder), note)
 
 
 def not_enforced(facts: tuple[Enforcement, ...]) -> tuple[str, ...]:
