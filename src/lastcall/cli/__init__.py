@@ -1,0 +1,1 @@
+"""What people touch: the command. No rule of a run lives here."""

@@ -16,7 +16,10 @@ from lastcall.errors import BadConfig
 
 
 class Args(Struct, frozen=True):
-    """The command line. `values` holds a string, a list of strings or `True` by the flag's key; `prompt` is `None` if absent."""
+    """The command line.
+
+    `values` holds a string, a list of strings or `True` by the flag's key; `prompt` is `None` if absent.
+    """
 
     values: dict[str, str | list[str] | bool]
     prompt: str | None = None
@@ -62,6 +65,8 @@ def parse(argv: list[str], *, tolerant: bool = False) -> Args:
             continue
         name, eq, inline = word.partition("=")
         flag = BY_NAME.get(name)
+        if flag is not None and flag.name in PENDING and not tolerant:
+            raise BadFlag(f"option '{name}': {PENDING[flag.name]}")
         if flag is None:
             at = _unknown(name, bool(eq), words, at, tolerant=tolerant)
         elif not flag.metavar:
@@ -103,8 +108,6 @@ def _unknown(name: str, has_value: bool, words: list[str], at: int, *, tolerant:
     """Refuse a flag by name, or pass over it with its value when a client library drives."""
     if name in REFUSED and not tolerant:
         raise BadFlag(f"option '{name}' is the reference's; lastcall does not have it")
-    if name in PENDING:
-        raise BadFlag(f"option '{name}': {PENDING[name]}")
     if not tolerant:
         near = _near(name)
         raise BadFlag(f"unknown option '{name}'" + (f"\n(Did you mean {near}?)" if near else ""))
@@ -145,7 +148,7 @@ def help_text(version: str, subcommands: dict[str, str]) -> str:
     ]
     for group in dict.fromkeys(f.group for f in FLAGS):
         lines += ["", f"{group}:"]
-        for flag in (f for f in FLAGS if f.group == group):
+        for flag in (f for f in FLAGS if f.group == group and f.name not in PENDING):
             head = _shown(flag).rstrip()
             choices = f" ({', '.join(flag.choices)})" if flag.choices else ""
             if len(head) > 30:

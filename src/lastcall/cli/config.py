@@ -23,6 +23,7 @@ from lastcall.nouns.profile import Profile
 from lastcall.runtime.config import RunConfig
 
 if TYPE_CHECKING:
+    from lastcall.contract.rules import TypeRule
     from lastcall.nouns.schema import OutputSchema
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
@@ -47,7 +48,9 @@ class Stdin:
         if self._text is None:
             raw = sys.stdin.buffer.read(_STDIN_LIMIT + 1)
             if len(raw) > _STDIN_LIMIT:
-                raise BadConfig(f"standard input is longer than {_STDIN_LIMIT >> 20} MiB", hint="Shorten it.", where="stdin")
+                raise BadConfig(
+                    f"standard input is longer than {_STDIN_LIMIT >> 20} MiB", hint="Shorten it.", where="stdin"
+                )
             self._text = raw.decode("utf-8-sig", "replace")
         return self._text
 
@@ -58,7 +61,9 @@ def choose_profile(args: Args, environment: Mapping[str, str]) -> Profile:
     try:
         return Profile(word)
     except ValueError:
-        raise BadConfig(f"there is no profile {word!r}", hint="Use native or compat.", where="LASTCALL_PROFILE") from None
+        raise BadConfig(
+            f"there is no profile {word!r}", hint="Use native or compat.", where="LASTCALL_PROFILE"
+        ) from None
 
 
 def resolve(
@@ -82,7 +87,7 @@ def resolve(
         system_prompt=_system_prompt(args),
         cwd=os.getcwd(),  # noqa: PTH109 -- pathlib is not needed to start
         add_dirs=tuple(args.words("add_dir") or ()),
-        tools=_tools(args, profile),
+        tools=_tools(args),
         allowed_tools=tuple(args.words("allowedTools") or ()),
         disallowed_tools=tuple(args.words("disallowedTools") or ()),
         permission_mode=_permission_mode(args),
@@ -112,18 +117,19 @@ def _contract(args: Args, profile: Profile, stdin: Stdin) -> Contract | None:
     given = args.text("json_schema")
     if given is None or (not given and profile is Profile.COMPAT):
         return None
-    schema, loader = schema_of(given, profile, stdin)
+    schema, rule = schema_of(given, profile, stdin)
     return compile_contract(
         schema,
         profile=profile,
         assert_formats=not args.on("no_format"),
         strict_values=args.on("strict_values"),
-        rules=() if loader is None else (loader,),
+        rules=() if rule is None else (rule,),
+        loader=None if rule is None else rule.load,
     )
 
 
-def schema_of(given: str, profile: Profile, stdin: Stdin) -> tuple[OutputSchema, object]:
-    """The schema that `--json-schema` means: text, `@file`, `-`, or `module:Type` (with the type's validators as a rule)."""
+def schema_of(given: str, profile: Profile, stdin: Stdin) -> tuple[OutputSchema, TypeRule | None]:
+    """What `--json-schema` means: text, `@file`, `-`, or `module:Type` (its validators as a rule)."""
     if profile is Profile.COMPAT:
         return parse_schema(given, profile=profile), None
     if given == "-":
@@ -133,6 +139,8 @@ def schema_of(given: str, profile: Profile, stdin: Stdin) -> tuple[OutputSchema,
     if re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", given):
         from lastcall.contract.from_types import rule_of  # noqa: PLC0415 -- optional: Pydantic
 
+        if "" not in sys.path and os.getcwd() not in sys.path:  # noqa: PTH109
+            sys.path.insert(0, os.getcwd())  # noqa: PTH109 -- as `python -m` finds the caller's modules
         return rule_of(given)
     return parse_schema(given, profile=profile, where="--json-schema"), None
 
@@ -149,7 +157,9 @@ def _schema_file(path: str, profile: Profile) -> OutputSchema:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadSchema(f"the schema file is not UTF-8 (byte {error.start})", hint="Save it as UTF-8.", where=path) from None
+        raise BadSchema(
+            f"the schema file is not UTF-8 (byte {error.start})", hint="Save it as UTF-8.", where=path
+        ) from None
     if path.endswith((".yaml", ".yml")):
         return _schema_yaml(text, path, profile)
     return parse_schema(text, profile=profile, where=path)
@@ -174,7 +184,9 @@ def _attempts(args: Args, environment: Mapping[str, str], profile: Profile) -> i
         return DEFAULT_ATTEMPTS
     number = int(match.group(1))
     if profile is Profile.NATIVE and number < 1:
-        raise BadConfig(f"{word!r} is no number of attempts", hint="Use 1 or more.", where="MAX_STRUCTURED_OUTPUT_RETRIES")
+        raise BadConfig(
+            f"{word!r} is no number of attempts", hint="Use 1 or more.", where="MAX_STRUCTURED_OUTPUT_RETRIES"
+        )
     return number
 
 
@@ -238,11 +250,9 @@ def _names(value: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (value or "").split(",") if name.strip())
 
 
-def _tools(args: Args, profile: Profile) -> str | None:
+def _tools(args: Args) -> str | None:
     words = args.words("tools")
-    if words is None:
-        return None
-    return ",".join(words)
+    return None if words is None else ",".join(words)
 
 
 def _permission_mode(args: Args) -> str:

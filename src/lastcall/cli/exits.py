@@ -35,7 +35,7 @@ def usage_code(profile: Profile) -> int:
     return 1 if profile is Profile.COMPAT else USAGE
 
 
-def _native(outcome: Outcome) -> int:  # noqa: C901, PLR0911 -- one line an outcome
+def _native(outcome: Outcome) -> int:  # noqa: PLR0911 -- one line an outcome
     match outcome:
         case Answered():
             return 0

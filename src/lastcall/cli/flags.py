@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- a table is read best with one row a line
 """The flags of `lastcall -p`, declared once: parsing, help and documentation come from this table.
 
 Names and meanings are the reference's where it has them; `ours` marks lastcall's own. Flags that the reference has and
@@ -108,8 +109,13 @@ REFUSED: Final = frozenset({
 })  # fmt: skip
 """Flags of the reference that lastcall does not have."""
 
-PENDING: Final[dict[str, str]] = {}
-"""Flags in the table whose part of the product is not there yet; refused by name too."""
+PENDING: Final[dict[str, str]] = {
+    "--rule": "CEL rules are not in this version; use --json-schema module:Type with validators",
+    "--check": "checking commands are not in this version; use --json-schema module:Type with validators",
+    "--mcp-config": "MCP servers are not in this version",
+    "--redact": "redaction patterns are not in this version",
+}
+"""Flags in the table whose part of the product is not there yet; refused by name, never ignored."""
 
 BY_NAME: Final[dict[str, Flag]] = {
     alias: flag for flag in FLAGS for alias in (flag.name, flag.short, *flag.aliases) if alias

@@ -56,5 +56,3 @@ def refuse_flags(error: UsageError, environment: Mapping[str, str]) -> int:
 
 def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
-
-

@@ -17,8 +17,8 @@ from lastcall.cli.config import Stdin, choose_profile, prompt_of, resolve
 from lastcall.cli.exits import FAULT, exit_code, usage_code
 from lastcall.cli.output import Notes, Output
 from lastcall.cli.report import write_report
-from lastcall.errors import LastcallError, NotASchema, SchemaTooBig
 from lastcall.core.events import Interrupted
+from lastcall.errors import LastcallError, NotASchema, SchemaTooBig
 from lastcall.nouns.ids import Uuid
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.result import Cancelled, Signal, TerminalResult, outcome_name
@@ -138,7 +138,7 @@ def run_print(args: Args, environment: Mapping[str, str]) -> int:
         return show.refusal(error)
     except KeyboardInterrupt:
         return exit_code(Cancelled(Signal.INTERRUPT), profile)
-    except Exception as error:  # noqa: BLE001 -- the process's border: even a bug of ours ends in an envelope
+    except Exception as error:
         if environment.get("LASTCALL_LOG") == "debug":
             raise
         return show.fault(error)
@@ -191,4 +191,3 @@ def _explain(config: RunConfig, notes: Notes) -> None:
 
     for line in explain_lines(config.contract):
         notes.error(line)
-

@@ -154,5 +154,3 @@ class _Stream:
                 "ide_rc_auto_enable_gate": False,
             },
         )
-
-

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from lastcall.contract.budgets import BudgetExceeded
+from lastcall.contract.budgets import PROBLEMS_LISTED, BudgetExceeded
 from lastcall.contract.coercion import coerce_top_level, input_issue
 from lastcall.contract.dialects import choose_dialect
 from lastcall.contract.finishing_tools import decline_tool, finish_tool
 from lastcall.contract.json_text import JsonFault, lone_surrogates, read_json, write_json
+from lastcall.contract.parse import schema_from_value
+from lastcall.contract.positions import fresh
 from lastcall.contract.rules import Check, Rule
 from lastcall.contract.suspicion import warnings_of
 from lastcall.contract.validator import Validator, compile_validator
@@ -121,7 +123,7 @@ class Contract:
         """The schema as it goes on the wire: the caller's, wrapped where its root is no object."""
         if self.wire_schema is self.schema.value:
             return self.schema
-        return OutputSchema(write_json(self.wire_schema, numbers="exact"), self.schema.digest, self.wire_schema)
+        return schema_from_value(self.wire_schema, profile=self.profile)
 
     def system_addition(self, channel: Channel) -> str:
         """What a contract adds to the system prompt."""
@@ -185,7 +187,7 @@ class Contract:
             for path in lone_surrogates(value)
         )
         if slips:
-            return Rejected(slips, len(slips))
+            return Rejected(slips[:PROBLEMS_LISTED], len(slips))
         if not isinstance(value, dict):
             return Rejected((Problem("", "type", "must be object", {"type": "object"}),), 1)
         inner, prefix = (value, "") if not self.wrapped else (value.get(WRAP), f"/{WRAP}")
@@ -208,7 +210,7 @@ class Contract:
             return Rejected((Problem(prefix, "budget", error.message),), 1)
         if found.total:
             return Rejected(_below(prefix, found.listed), found.total)
-        broken = tuple(problem for rule in self.rules for problem in rule.problems(value))
+        broken = tuple(problem for rule in self.rules for problem in rule.problems(fresh(value)))
         return Rejected(_below(prefix, broken), len(broken)) if broken else None
 
 

@@ -41,6 +41,10 @@ class TypeRule(Struct, frozen=True):
         """What the type refuses."""
         return self.loader(value)[1]
 
+    def load(self, value: JsonValue) -> object:
+        """The object as the type."""
+        return self.loader(value)[0]
+
 
 class Check(Protocol):
     """A check that needs I/O. The runtime awaits it while the object is held."""

@@ -18,8 +18,9 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """How runs of a session are made.
 
     `model` and `fallback_models` are as the caller writes them; `environment` is what providers may look at (keys,
-    addresses). `tools` is the value of `--tools` (`None`: the default set). `budget_words` and `deadline_words` are the
-    limits as the caller wrote them. `partial` says whether pieces of blocks are wanted. `notice` tells people something (a download, a licence); it must not raise.
+    addresses). `tools` is the value of `--tools` (`None`: the default set). `budget_words` and `deadline_words` are
+    the limits as the caller wrote them. `partial`: pieces of blocks are wanted. `notice` tells people something (a
+    download, a licence); it must not raise.
     """
 
     profile: Profile = Profile.NATIVE

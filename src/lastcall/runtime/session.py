@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 import anyio
-from msgspec import Struct
 from msgspec.structs import replace
 
 from lastcall.contract.finishing_tools import DECLINE, FINISH
@@ -70,7 +70,7 @@ class Session:
             await self._provider.aclose()
         self._journal.close()
 
-    async def __aenter__(self) -> Session:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
@@ -212,11 +212,11 @@ def _channel(config: RunConfig, kit: ToolKit, provider: Provider) -> Channel:
         if len(kit.toolbox):
             raise BadConfig("the native channel takes no other tools", hint='Add --tools "".', where="--channel")
         if not dialect.has(Feature.NATIVE_FORMAT):
-            raise BadConfig(f"{dialect.name} has no JSON format of its own", hint="Use --channel tool.", where="--channel")
+            raise BadConfig(
+                f"{dialect.name} has no JSON format of its own", hint="Use --channel tool.", where="--channel"
+            )
         return Channel.NATIVE
     return Channel.TOOL if dialect.has(Feature.TOOLS) else Channel.NATIVE
-
-
 
 
 def _state(config: RunConfig, setting: Setting, provider: Provider) -> tuple[RunState, Journal]:
@@ -298,5 +298,3 @@ def _key_source(config: RunConfig) -> str:
 
 def _host(base_url: str) -> str:
     return base_url.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1]
-
-
