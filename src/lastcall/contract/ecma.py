@@ -151,9 +151,9 @@ class _Parser:
             return self._escape()
         self.at += 1
         if char == "^":
-            return Piece("^", Plain("^"), anchored=True, quantifiable=None, example=Example(""))
+            return Piece("^", Plain("^"), anchored=True, quantifiable=None, example=Example(""), zero_width=True)
         if char == "$":
-            return Piece("$", Plain("\\Z"), quantifiable=None, example=Example(""))
+            return Piece("$", Plain("\\Z"), quantifiable=None, example=Example(""), zero_width=True)
         if char == ".":
             return class_piece(CharClass(_LINE_ENDS), negated=True)
         return literal(ord(char))
@@ -240,7 +240,9 @@ class _Parser:
             self.fail("\\ at end of pattern")
         if char in "bB":
             self.at += 2
-            return Piece(BOUNDARY if char == "b" else NOT_BOUNDARY, quantifiable=None, example=Example(""))
+            return Piece(
+                BOUNDARY if char == "b" else NOT_BOUNDARY, quantifiable=None, example=Example(""), zero_width=True
+            )
         if char in "123456789":
             return self._numbered_reference()
         if char == "k":
@@ -265,12 +267,14 @@ class _Parser:
         self.at = match.end()
         if name not in self.named:
             self.later = "Invalid named capture referenced"
-            return Piece("(?:)", example=Example(""))
+            return Piece("(?:)", example=Example(""), zero_width=True)
         return self._reference(self.named[name])
 
     def _reference(self, index: int) -> Piece:
         if index not in self.closed:
-            return Piece("(?:)", example=Example(""))  # a group that has not matched yet stands for nothing
+            return Piece(
+                "(?:)", example=Example(""), zero_width=True
+            )  # a group that has not matched yet stands for nothing
         if index in self.uncertain:
             self.later = self.later or "back-reference to a group that may not take part in the match"
         return Piece(f"\\{index}", backtracks=True)
@@ -372,9 +376,17 @@ def _grouped(body: Piece, frame: _Frame) -> Piece:
             None if body.plain is None else structs.replace(body.plain, text=f"(?:{body.plain.text})", one_char=False)
         )
         engine = f"{frame.opener}{body.engine})"
-        return Piece(engine, plain, body.backtracks, body.anchored, captures, example=body.example)
+        zero = body.zero_width
+        return Piece(engine, plain, body.backtracks, body.anchored, captures, example=body.example, zero_width=zero)
     engine = f"{frame.opener}{body.engine})"
-    return Piece(engine, None, True, captures=body.captures, quantifiable=False, example=Example(""))
+    return Piece(
+        engine,
+        backtracks=True,
+        captures=body.captures,
+        quantifiable=False,
+        example=Example(""),
+        zero_width=True,
+    )
 
 
 def _collect(item: CharClass | int, ranges: list[tuple[int, int]], properties: list[str]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -27,7 +27,6 @@ _KNOWN: Final = {
     "Z": " ", "Zs": " ", "ASCII": "a", "Emoji": "\U0001f600", "Script=Latin": "a", "Script=Greek": "\u03b1",
     "Script=Cyrillic": "\u0436", "Script=Han": "\u4e2d", "Script=Hiragana": "\u3042", "Script=Katakana": "\u30ab",
 }  # fmt: skip
-_NOTHING: Final = ("(?:)", "(?:(?:))")
 _MANY: Final = 1_000_000
 
 BOUNDARY: Final = "\x01b"
@@ -77,6 +76,7 @@ class Piece(Struct, frozen=True):
     captures: tuple[int, ...] = ()
     quantifiable: bool | None = True
     example: Example | None = None
+    zero_width: bool = False
 
 
 # -- classes --------------------------------------------------------------------------------------------------------
@@ -174,6 +174,7 @@ def sequence(pieces: list[Piece]) -> Piece:
         bool(pieces) and pieces[0].anchored,
         tuple(index for piece in pieces for index in piece.captures),
         example=_joined([piece.example for piece in pieces]),
+        zero_width=all(piece.zero_width for piece in pieces),
     )
 
 
@@ -218,13 +219,16 @@ def choice(pieces: list[Piece]) -> Piece:
         all(piece.anchored for piece in pieces),
         tuple(index for piece in pieces for index in piece.captures),
         example=next((piece.example for piece in pieces if piece.example), None),
+        zero_width=all(piece.zero_width for piece in pieces),
     )
 
 
 def repeated(piece: Piece, low: int, high: int | None, *, lazy: bool) -> Piece:
     """`low` to `high` times (`None`: without end)."""
-    if piece.engine in _NOTHING:
-        return piece  # nothing, however often; the engine refuses to repeat it
+    if piece.zero_width:  # it holds at a place or not, however often it is asked; the engine refuses to repeat it
+        if low or piece.captures:  # captures are counted, so they stay
+            return piece if low else structs.replace(piece, engine=f"(?:{piece.engine}|)", plain=None, anchored=False)
+        return Piece("(?:)", example=Example(""), zero_width=True)
     count = f"{{{low},{'' if high is None else high}}}" + ("?" if lazy else "")
     plain = None
     if piece.plain is not None and (piece.plain.one_char or (piece.plain.unbounded == 0 and high is not None)):

@@ -137,7 +137,7 @@ def _fact(path: str, keyword: str, node: dict[str, Any], decoder: tuple[By, ...]
 
 
 def _format_fact(path: str, keyword: str, name: Any, decoder: tuple[By, ...], view: _View) -> Enforcement:
-    known = is_known_format(name) if keyword == "format" else _ASSERTED[keyword] == name
+    known = (isinstance(name, str) and is_known_format(name)) if keyword == "format" else _ASSERTED[keyword] == name
     check = (By.CHECK,) if known and view.asserted else ()
     note = "" if check else "formats are not asserted" if known else f"unknown {keyword}"
     return Enforcement(path, keyword, (*check, *decoder), note)
