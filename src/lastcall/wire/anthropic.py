@@ -47,7 +47,7 @@ class AnthropicEncoder:
     """Encodes the requests of one conversation, one after the other."""
 
     def __init__(self, profile: Profile = Profile.NATIVE) -> None:
-        self._wraps_values = profile is Profile.NATIVE
+        self._as_written = profile is Profile.COMPAT
         self._nudges_apart = profile is Profile.COMPAT
         self._known: dict[int, tuple[Message, bytes]] = {}
 
@@ -125,7 +125,7 @@ class AnthropicEncoder:
             case OpaqueBlock(value=value):
                 yield encode_value(value)
             case ToolCall(call_id=call_id, name=name):
-                arguments = sendable_arguments(block, wraps_values=self._wraps_values)
+                arguments = sendable_arguments(block, as_written=self._as_written)
                 call = {"type": "tool_use", "id": plain_name(call_id), "name": plain_name(name)}
                 yield encode_value(call)[:-1] + b',"input":' + arguments.encode() + b"}"
             case _:

@@ -113,17 +113,25 @@ def encode_value(value: object) -> bytes:
         return write_value(value).encode()
 
 
-def sendable_arguments(call: ToolCall, *, wraps_values: bool) -> str:
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(u[dD][89a-fA-F]\w\w)|.)", re.DOTALL)
+
+
+def sendable_arguments(call: ToolCall, *, as_written: bool) -> str:
     """The arguments of a call as JSON text that any service takes back: always readable, and an object.
 
-    Unreadable text goes back inside the object that the reference uses for it. With `wraps_values` readable arguments
-    that are no object (a list, a number) go the same way; without, they go back as they are, as the reference does.
+    Unreadable text goes back inside the object that the reference uses for it, and so do readable arguments that are no
+    object (a list, a number); escapes of a half pair become U+FFFD, since services refuse them. With `as_written`
+    readable arguments go back as they are, as the reference sends them.
     """
     match call.arguments:
         case Unreadable(text=text, length=length):
             return _unparsed(text, length)
+        case Arguments(text=text) if as_written:
+            return text
+        case Arguments(text=text) if not text.lstrip(" \t\r\n").startswith("{"):
+            return _unparsed(text, len(text))
         case Arguments(text=text):
-            return text if not wraps_values or text.lstrip(" \t\r\n").startswith("{") else _unparsed(text, len(text))
+            return _ESCAPE.sub(lambda escape: r"\ufffd" if escape[1] else escape[0], text) if "\\u" in text else text
         case _:
             assert_never(call.arguments)
 

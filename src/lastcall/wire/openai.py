@@ -97,7 +97,7 @@ def _assistant_message(message: AssistantMessage) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    arguments = clean_text(sendable_arguments(call, wraps_values=True))
+    arguments = clean_text(sendable_arguments(call, as_written=False))
     return {
         "id": plain_name(call.call_id),
         "type": "function",

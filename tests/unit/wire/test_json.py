@@ -124,21 +124,28 @@ def test_text_of_a_model_can_always_be_written() -> None:
 # -- what goes back -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wraps", [True, False])
-def test_readable_objects_go_back_as_they_came(wraps: bool) -> None:
-    assert sendable_arguments(read(' {"a":1.0}'), wraps_values=wraps) == ' {"a":1.0}'
+@pytest.mark.parametrize("as_written", [True, False])
+def test_readable_objects_go_back_as_they_came(as_written: bool) -> None:
+    assert sendable_arguments(read(' {"a":1.0}'), as_written=as_written) == ' {"a":1.0}'
 
 
 def test_unreadable_text_goes_back_inside_the_references_object() -> None:
     # recorded: group input, raw-newline
     text = '{"severity":"high","title":"Data\nlost","count":3}'
     expected = '{"__unparsedToolInput":{"raw":"{\\"severity\\":\\"high\\",\\"title\\":\\"Data\\nlost\\",\\"count\\":3}","len":49}}'
-    assert sendable_arguments(read(text), wraps_values=False) == expected
+    assert sendable_arguments(read(text), as_written=True) == expected
 
 
 def test_values_that_are_no_object_go_back_wrapped_or_as_the_reference_sends_them() -> None:
-    assert sendable_arguments(read("[1,2]"), wraps_values=False) == "[1,2]"
-    assert sendable_arguments(read("[1,2]"), wraps_values=True) == '{"__unparsedToolInput":{"raw":"[1,2]","len":5}}'
+    assert sendable_arguments(read("[1,2]"), as_written=True) == "[1,2]"
+    assert sendable_arguments(read("[1,2]"), as_written=False) == '{"__unparsedToolInput":{"raw":"[1,2]","len":5}}'
+
+
+def test_escaped_halves_of_pairs_do_not_go_back_because_services_refuse_them() -> None:
+    text = '{"a":"\\ud83d\\ude80","b":"\\ud83d x","c":"\\uDE80","d":"\\\\ud800","e":"\\u00e9\\n"}'
+    expected = '{"a":"\\ud83d\\ude80","b":"\\ufffd x","c":"\\ufffd","d":"\\\\ud800","e":"\\u00e9\\n"}'
+    assert sendable_arguments(read(text), as_written=False) == expected
+    assert sendable_arguments(read(text), as_written=True) == text
 
 
 def test_values_are_encoded_exactly_whatever_they_hold() -> None:
