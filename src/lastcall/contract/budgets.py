@@ -50,6 +50,9 @@ PROBLEMS_LISTED_REFERENCE: Final = 30_000
 PROBLEM_TEXT_CHARS: Final = 1 << 20
 """Characters of paths and messages in the listed problems; the first problem is listed whatever its length."""
 
+WARNING_CHARS: Final = 1 << 20
+"""Characters of log lines about a schema; the rest is not told."""
+
 NUMBER_BITS: Final = 80_000
 """Bits of a number that is divided by `multipleOf` (24,000 digits)."""
 

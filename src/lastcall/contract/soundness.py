@@ -25,11 +25,15 @@ def inspect(space: Space) -> tuple[str, ...]:
     applied: dict[Node, list[Node]] = {}
     stack: list[tuple[Node, At]] = [(space.root, None)]
     steps = 0
+    room = budgets.WARNING_CHARS
     while stack:
         node, at = stack.pop()
         if node in applied or node.resource.bundled:
             continue
-        warnings.update(dict.fromkeys(_warnings(node, at)))
+        if room > 0:
+            for warning in _warnings(node, at):
+                warnings[warning] = None
+                room -= len(warning)
         _check_patterns(node, at)
         below = list(_below(node, at))
         steps += 1 + len(below)

@@ -16,14 +16,14 @@ from msgspec import Struct
 from lastcall.contract import budgets, uris
 from lastcall.contract.budgets import Budget, BudgetExceeded
 from lastcall.contract.checking import Run, Walk, drive
-from lastcall.contract.documents import Resource, Target, everything_below
+from lastcall.contract.documents import Resource, Target
 from lastcall.contract.equality import js_order
+from lastcall.contract.identifiers import check_identifiers, root_base
 from lastcall.contract.nodes import ANY_TYPE, GROUPS, Space, types_of
 from lastcall.contract.patterns import BadPattern
 from lastcall.errors import NotASchema, SchemaTooBig
 from lastcall.nouns.json import JsonObject
 
-_ANCHOR: Final = re.compile(r"[a-z_][-a-z0-9._]*", re.IGNORECASE)
 _RULES_BEYOND_CHECKS: Final = ("$comment", "id", "nullable")
 """Keywords that the reference counts among its rules, though they check nothing."""
 
@@ -76,7 +76,7 @@ def inspect(space: Space) -> tuple[str, ...]:
     run = Run(budgets.COMPILE_STEPS, str)
     strictness = _Strictness(space, run)
     try:
-        strictness.check_identifiers()
+        check_identifiers(space.root.schema, space.library.main.dialect)
         drive(strictness.compile_root(), run, budgets.META_DEPTH)
     except BudgetExceeded as error:
         if error.budget is Budget.DEPTH:
@@ -132,44 +132,8 @@ class _Strictness:
         self._compiled: set[str] = set()
         self._compiling: set[tuple[int, str]] = set()
         self.warnings: list[str] = []
-        named = space.root.schema.get("$id")
-        self._root_base = named.removesuffix("#") if isinstance(named, str) else ""
-
-    # -- identifiers ------------------------------------------------------------------------------------------------
-
-    def check_identifiers(self) -> None:
-        """Identifiers that two subschemas share, and anchors that are none."""
-        root = self._space.root.schema
-        if self._root_base in (self._dialect.uri, "http://json-schema.org/schema"):
-            raise NotASchema(f'schema with key or id "{self._root_base}" already exists')
-        seen: set[str] = set()
-        stack: list[tuple[JsonObject, str]] = [(root, self._root_base)]
-        while stack:
-            schema, base = stack.pop()
-            if schema is not root:
-                base = self._noted(schema, base, seen)
-            parts = [part for _, _, part in everything_below(schema)]
-            stack += [(part, base) for part in reversed(parts) if isinstance(part, dict)]
-
-    def _noted(self, schema: JsonObject, base: str, seen: set[str]) -> str:
-        inner = base
-        named = schema.get("$id")
-        if isinstance(named, str):
-            inner = self._note(named, base, seen)
-        for keyword in ("$anchor", "$dynamicAnchor"):
-            anchor = schema.get(keyword)
-            if isinstance(anchor, str):
-                if not _ANCHOR.fullmatch(anchor):
-                    raise NotASchema(f'invalid anchor "{anchor}"')
-                self._note(f"#{anchor}", inner, seen)
-        return inner
-
-    def _note(self, name: str, base: str, seen: set[str]) -> str:
-        uri = (uris.resolve(base, name) if base else name).removesuffix("#")
-        if uri in seen or (uri and uri in (self._dialect.uri, self._root_base)):
-            raise NotASchema(f'reference "{uri}" resolves to more than one schema')
-        seen.add(uri)
-        return uri
+        self._room = budgets.WARNING_CHARS
+        self._root_base = root_base(space.root.schema)
 
     # -- the walk ---------------------------------------------------------------------------------------------------
 
@@ -241,7 +205,13 @@ class _Strictness:
     # -- strict types -----------------------------------------------------------------------------------------------
 
     def _warn(self, place: _Place, sentence: str) -> None:
-        self.warnings.append(f'strict mode: {sentence} at "{place.prefix}{place.written()}" (strictTypes)')
+        self._log(place, f'strict mode: {sentence} at "{place.prefix}', '" (strictTypes)')
+
+    def _log(self, place: _Place, before: str, after: str) -> None:
+        if self._room > 0:
+            line = f"{before}{place.written()}{after}"
+            self._room -= len(line)
+            self.warnings.append(line)
 
     def _check_types(self, place: _Place, schema: JsonObject, types: list[str]) -> tuple[str, ...]:
         known = self._context_types(place, types)
@@ -347,9 +317,11 @@ class _Strictness:
         length = len(value)
         closed = length == schema.get("maxItems") or schema.get("additionalItems") is False
         if not (length == schema.get("minItems") and closed):
-            self.warnings.append(
+            self._log(
+                place,
                 f'strict mode: "items" is {length}-tuple, but minItems or maxItems/additionalItems are not specified or '
-                f'different at path "{place.written()}"'
+                'different at path "',
+                '"',
             )
         return self._many(keyword, place, value, skip=True, inner=True)
 
