@@ -111,14 +111,26 @@ class Show:
             self.notes.error(f"lastcall: {outcome_name(result.outcome)}: {result.reason}")
 
 
-def run_print(args: Args, environment: Mapping[str, str]) -> int:
-    """Run the prompt; the exit code."""
+Opener = Callable[[RunConfig, Callable[[Stage], Publisher]], Session]
+"""Opens a session; `open_session`, or what a test puts in its place."""
+
+
+def run_print(
+    args: Args,
+    environment: Mapping[str, str],
+    *,
+    stdin: Stdin | None = None,
+    output: Output | None = None,
+    notes: Notes | None = None,
+    opener: Opener = open_session,
+) -> int:
+    """Run the prompt; the exit code. The keywords are the process's own streams and provider unless given."""
     profile = Profile.NATIVE
-    notes = Notes(quiet=args.on("quiet"))
-    show = Show(args, profile, Output(), notes)
+    notes = notes or Notes(quiet=args.on("quiet"))
+    show = Show(args, profile, output or Output(), notes)
+    stdin = stdin or Stdin()
     try:
         profile = show.profile = choose_profile(args, environment)
-        stdin = Stdin()
         _demand_verbose(args, show)
         config = resolve(args, environment, profile, stdin, notes.say)
         for line in config.contract.warnings if config.contract is not None else ():
@@ -130,7 +142,7 @@ def run_print(args: Args, environment: Mapping[str, str]) -> int:
         prompt = prompt_of(args, stdin)
         if args.on("explain"):
             _explain(config, notes)
-        return anyio.run(_once, config, prompt, show)
+        return anyio.run(_once, config, prompt, show, opener)
     except BadFlag as error:
         notes.error(f"{'error' if profile is Profile.COMPAT else 'lastcall'}: {error.message}")
         return usage_code(profile)
@@ -144,8 +156,8 @@ def run_print(args: Args, environment: Mapping[str, str]) -> int:
         return show.fault(error)
 
 
-async def _once(config: RunConfig, prompt: str, show: Show) -> int:
-    async with open_session(config, show.publisher) as session:
+async def _once(config: RunConfig, prompt: str, show: Show, opener: Opener) -> int:
+    async with opener(config, show.publisher) as session:
         result = await with_signals(session, lambda: session.run(prompt))
         show.result(result, show.stage(session.stage))
         return exit_code(result.outcome, config.profile)

@@ -95,10 +95,15 @@ def policy_of(config: RunConfig) -> Policy:
     return policy
 
 
-def open_session(config: RunConfig, publisher_for: Callable[[Stage], Publisher]) -> Session:
-    """Everything a session needs, ready to run; nothing is sent yet. Raises `UsageError`, `JournalError`."""
+def open_session(
+    config: RunConfig, publisher_for: Callable[[Stage], Publisher], provider: Provider | None = None
+) -> Session:
+    """Everything a session needs, ready to run; nothing is sent yet.
+
+    `provider` takes the place of the one that `config.model` names. Raises `UsageError`, `JournalError`.
+    """
     kit = _tool_kit(config)
-    provider = _provider(config)
+    provider = provider or _provider(config)
     setting = _setting(config, kit, provider)
     state, journal = _state(config, setting, provider)
     stage = _stage(config, kit, provider, state.session_id)
@@ -115,19 +120,23 @@ def open_session(config: RunConfig, publisher_for: Callable[[Stage], Publisher])
 
 
 def _provider(config: RunConfig) -> Provider:
-    compat_profile = config.profile is Profile.COMPAT
     settings = ModelSettings(
         profile=config.profile,
         max_tokens=config.max_tokens,
         thinking_tokens=config.thinking_tokens,
         effort=config.effort,
         max_retries=config.max_retries,
-        limits=CallLimits(numbers="doubles") if compat_profile else DEFAULT_LIMITS,
+        limits=limits_of(config),
         progress=config.partial,
         memory=CapabilityMemory(_cache_folder(config) if config.persist else None),
         agent=f"lastcall/{VERSION}",
     )
     return choose_provider(config.model, config.environment, settings, fallbacks=config.fallback_models)
+
+
+def limits_of(config: RunConfig) -> CallLimits:
+    """Budgets of a call's arguments, and how its numbers are read: as doubles where the reference does."""
+    return CallLimits(numbers="doubles") if config.profile is Profile.COMPAT else DEFAULT_LIMITS
 
 
 def _cache_folder(config: RunConfig) -> Path:
