@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 
@@ -38,7 +39,9 @@ def functions_with_imports():
 
 def test_imports_inside_functions_are_marked_gates():
     unmarked = [
-        f"{dotted(path)}:{number}" for path, number, line in functions_with_imports() if "noqa: PLC0415" not in line
+        f"{dotted(path)}:{number}"
+        for path, number, line in functions_with_imports()
+        if not re.search("noqa:.*PLC0415", line)
     ]
     assert unmarked == []
 
@@ -78,8 +81,8 @@ def test_no_module_function_or_class_has_a_name_that_says_nothing():
     assert bad == []
 
 
-def test_only_two_places_catch_every_exception():
-    """A tool's, told to the model, and a fault of ours at the very top, told in the envelope with exit code 70."""
+def test_every_exception_is_caught_only_where_code_of_others_runs_and_at_the_very_top():
+    """A tool's is told to the model, a caller's type's is a problem or a refusal, ours is exit code 70."""
     catching = set()
     for path in modules():
         for node in ast.walk(tree(path)):
@@ -87,7 +90,7 @@ def test_only_two_places_catch_every_exception():
                 kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
                 if any(kind is None or getattr(kind, "id", "") == "Exception" for kind in kinds):
                     catching.add(dotted(path))
-    assert catching == {"tools.running", "cli.run"}
+    assert catching == {"tools.running", "contract.from_types", "cli.run"}
 
 
 def test_every_module_says_what_it_holds():

@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from lastcall.cli.checkup import Checkup, check_up
+from lastcall.cli.say import say
 
 
 @click.command()
@@ -20,7 +21,7 @@ from lastcall.cli.checkup import Checkup, check_up
 def doctor(*, as_json: bool) -> int:
     """What is configured, what would be used, what is missing. Exit code 1 if a run could not begin."""
     checkup = check_up(dict(os.environ))
-    click.echo(msgspec.json.encode(checkup).decode() if as_json else report(checkup))
+    say(msgspec.json.encode(checkup).decode() if as_json else report(checkup))
     return 0 if checkup.ok else 1
 
 

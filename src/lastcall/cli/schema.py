@@ -8,7 +8,7 @@ Must not go in here: what a schema means (`contract`), how one is found (`cli.co
 from __future__ import annotations
 
 import os
-import sys
+import re
 from collections.abc import Sequence
 
 import click
@@ -16,11 +16,12 @@ from msgspec.structs import asdict
 
 from lastcall.cli.config import Stdin, schema_of
 from lastcall.cli.explain import enforcements, table
+from lastcall.cli.say import say
 from lastcall.contract import Contract, compile_contract
 from lastcall.contract.json_text import JsonFault, read_json, write_json
 from lastcall.contract.sample import sample
 from lastcall.contract.wording import sentence
-from lastcall.errors import BadConfig
+from lastcall.errors import BadConfig, UsageError
 from lastcall.nouns.json import JsonValue
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.schema import NotStrict
@@ -36,14 +37,35 @@ class _Source:
     def __init__(self, given: str, profile: str, *, formats: bool = True) -> None:
         self.profile = Profile(profile)
         self.stdin = Stdin()
-        named = given if given.startswith(("@", "{")) or not os.path.isfile(given) else f"@{given}"  # noqa: PTH113
-        schema, rule = schema_of(named, Profile.NATIVE, self.stdin)
+        try:
+            schema, rule = schema_of(_as_flag_value(given), Profile.NATIVE, self.stdin)
+        except UsageError as error:
+            if error.where == "--json-schema":
+                error.where = "SCHEMA"
+            raise
         rules = () if rule is None else (rule,)
         self.contract: Contract = compile_contract(schema, profile=self.profile, assert_formats=formats, rules=rules)
 
 
+_FILE_NAME = re.compile(r"[^{}\[\]\"]+\.(json|ya?ml)")
+
+
+def _as_flag_value(given: str) -> str:
+    """What `--json-schema` would be given. Raises `BadConfig` for what looks like a file's name and is none."""
+    if given.startswith(("@", "{")):
+        return given
+    if os.path.isfile(given):  # noqa: PTH113
+        return f"@{given}"
+    if _FILE_NAME.fullmatch(given):
+        raise BadConfig("there is no such file", hint="Check the path.", where=given)
+    return given
+
+
 _profile = click.option(
-    "--profile", type=click.Choice(list(Profile)), default=Profile.NATIVE, help="Whose rules: ours or the reference's."
+    "--profile",
+    type=click.Choice([profile.value for profile in Profile]),
+    default="native",
+    help="Whose rules: ours or the reference's.",
 )
 _as_json = click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 
@@ -79,13 +101,13 @@ def check(source: str, instances: Sequence[str], profile: str, *, no_format: boo
         )
     else:
         wrapped = ", its root wrapped on the wire" if contract.wrapped else ""
-        click.echo(f"The schema can be a contract: {contract.dialect}{wrapped}, digest {contract.digest[:16]}.")
+        say(f"The schema can be a contract: {contract.dialect}{wrapped}, digest {contract.digest[:16]}.")
         for warning in contract.warnings:
-            click.echo(f"  warning: {warning}")
+            say(f"  warning: {warning}")
         for name, problems in judged.items():
-            click.echo(f"{name}: {'fits' if not problems else 'does not fit'}")
+            say(f"{name}: {'fits' if not problems else 'does not fit'}")
             for problem in problems:
-                click.echo(f"  {problem}")
+                say(f"  {problem}")
     return _DOES_NOT_FIT if any(judged.values()) else 0
 
 
@@ -126,7 +148,7 @@ def strict(source: str, rules: str) -> int:
         place = f" at {found.path}" if found.path else ""
         click.echo(f"lastcall: no strict form by the rules of {rules}: {found.reason}{place}", err=True)
         return _DOES_NOT_FIT
-    click.echo(found.text)
+    say(found.text)
     return 0
 
 
@@ -142,7 +164,7 @@ def explain(source: str, rules: str, *, no_format: bool, as_json: bool) -> int:
     if as_json:
         _print_json([asdict(enforcement) for enforcement in found])
     else:
-        click.echo("\n".join(table(found)))
+        say("\n".join(table(found)))
     return 0
 
 
@@ -150,9 +172,9 @@ def explain(source: str, rules: str, *, no_format: bool, as_json: bool) -> int:
 @click.argument("source", metavar="SCHEMA")
 def show_sample(source: str) -> int:
     """A small object that fits SCHEMA, as JSON: always the same for the same schema."""
-    click.echo(write_json(sample(_Source(source, Profile.NATIVE).contract.schema), numbers="exact"))
+    say(write_json(sample(_Source(source, Profile.NATIVE).contract.schema), numbers="exact"))
     return 0
 
 
 def _print_json(value: JsonValue) -> None:
-    sys.stdout.buffer.write(write_json(value, numbers="exact").encode() + b"\n")
+    say(write_json(value, numbers="exact"))
