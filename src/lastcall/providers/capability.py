@@ -17,10 +17,11 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from lastcall.nouns.request import Choice, ModelRequest
+from lastcall.nouns.request import ModelRequest
 from lastcall.nouns.result import Failed, FailureKind
 from lastcall.providers import Deployment
 from lastcall.providers.addresses import shown_address
+from lastcall.wire.anthropic import choose_tools
 from lastcall.wire.dialect import Dialect, Feature
 
 REMEMBERED_S: Final = 24 * 3600
@@ -44,6 +45,7 @@ _SIGNS: Final[tuple[tuple[Feature, str], ...]] = (
     (Feature.EFFORT, r"\beffort\b|output_config|reasoning_effort"),
     (Feature.STRICT, r"\bstrict\b|grammar|compiled schema|schema (is )?too (complex|large)"),
     (Feature.FORCED_CHOICE, r"tool_choice|forced tool"),
+    (Feature.FORCED_ANY, r"tool_choice|forced tool"),
     (Feature.THINKING, r"\bthinking\b|budget_tokens|adaptive"),
     (Feature.TOOLS, _NO_TOOLS),
     (Feature.SYSTEM_ROLE, r"system (role|message|prompt)s?[^.]{0,40}not|roles? must alternate|unknown role"),
@@ -61,13 +63,13 @@ def used_features(
     request: ModelRequest, deployment: Deployment, dialect: Dialect, *, stream: bool
 ) -> frozenset[Feature]:
     """The features that this request uses with this dialect."""
-    tools = bool(request.tools)
+    sent, forced = choose_tools(request, dialect)
+    choice = forced["type"] if forced is not None else ""
     uses = {
-        Feature.TOOLS: tools,
-        Feature.STRICT: any(tool.strict_schema is not None for tool in request.tools)
-        or request.native_format is not None,
-        Feature.FORCED_CHOICE: tools and request.choice is Choice.FINISH,
-        Feature.FORCED_ANY: tools and request.choice is Choice.FINISH,
+        Feature.TOOLS: bool(sent),
+        Feature.STRICT: any(tool.strict_schema is not None for tool in sent) or request.native_format is not None,
+        Feature.FORCED_CHOICE: choice == "tool",
+        Feature.FORCED_ANY: choice == "any",
         Feature.NATIVE_FORMAT: request.native_format is not None,
         Feature.THINKING: True,
         Feature.EFFORT: True,
@@ -84,23 +86,7 @@ def refused_feature(failure: Failed, used: frozenset[Feature]) -> Feature | None
     """The feature that this answer refuses, if it does; only one that was used."""
     if failure.status not in _REFUSING or failure.kind in (FailureKind.TOO_LONG, FailureKind.BILLING):
         return None
-    for feature, pattern in _PATTERNS:
-        if not pattern.search(failure.detail):
-            continue
-        if feature is Feature.FORCED_CHOICE:
-            found = _forced(failure.detail, used)
-            if found is not None:
-                return found
-        elif feature in used:
-            return feature
-    return None
-
-
-def _forced(detail: str, used: frozenset[Feature]) -> Feature | None:
-    """Which way of forcing was refused: "any" is given up before the named tool, unless the words name the tool."""
-    names_tool = re.search(r"\bnamed?\b|\bfunction\b|\bobject\b|'tool'|\"tool\"", detail) is not None
-    order = (Feature.FORCED_CHOICE, Feature.FORCED_ANY) if names_tool else (Feature.FORCED_ANY, Feature.FORCED_CHOICE)
-    return next((feature for feature in order if feature in used), None)
+    return next((feature for feature, pattern in _PATTERNS if feature in used and pattern.search(failure.detail)), None)
 
 
 class CapabilityMemory:

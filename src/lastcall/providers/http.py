@@ -323,7 +323,7 @@ class HttpProvider:
             while True:
                 try:
                     chunk = await _next(chunks, min(idle_s, SETTLE_S) if decoder.complete else idle_s)
-                except TimeoutError:
+                except (TimeoutError, BrokenStream):
                     if not decoder.complete:
                         raise
                     chunk = None

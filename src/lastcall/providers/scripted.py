@@ -30,6 +30,7 @@ from lastcall.providers.script_bytes import expand, message_of, sse_pieces
 from lastcall.wire.anthropic import AnthropicEncoder
 from lastcall.wire.anthropic_reply import AnthropicDecoder
 from lastcall.wire.dialect import SCRIPTED, Dialect
+from lastcall.wire.json import read_object
 
 Reply = str | Mapping[str, Any]
 ScriptFunction = Callable[[Mapping[str, Any]], Reply]
@@ -89,7 +90,7 @@ class ScriptPlayer:
     @asynccontextmanager
     async def post(self, body: bytes, *, wait_s: float) -> AsyncIterator[ScriptedAnswer]:
         """The next reply as an answer."""
-        asked = json.loads(body)
+        asked = read_object(body) or {}
         self.requests.append(asked)
         reply = expand(_long_form(self._pick(asked)))
         with anyio.fail_after(wait_s):
