@@ -61,7 +61,7 @@ class Contract:
         "wrapped",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- called by `compile_contract` alone
         self,
         schema: OutputSchema,
         profile: Profile,
@@ -210,7 +210,7 @@ class Contract:
             return Rejected((Problem(prefix, "budget", error.message),), 1)
         if found.total:
             return Rejected(_below(prefix, found.listed), found.total)
-        broken = tuple(problem for rule in self.rules for problem in rule.problems(fresh(value)))
+        broken = tuple(problem for rule in self.rules for problem in rule.problems(fresh({WRAP: value})[WRAP]))
         return Rejected(_below(prefix, broken), len(broken)) if broken else None
 
 

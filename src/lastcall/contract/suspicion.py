@@ -19,7 +19,7 @@ from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.nouns.result import RunWarning
 
 _MARKUP = re.compile(
-    r"</?(?:antml:)?(?:parameter|invoke|function_calls?|tool_call|tool_use|item)\b[^>]*>", re.IGNORECASE
+    r"</?(?:antml:)?(?:parameter|invoke|function_calls?|tool_call|tool_use|item)\b[^<>]*>", re.IGNORECASE
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _STUBS: Final = frozenset({
@@ -29,6 +29,8 @@ _STUBS: Final = frozenset({
 _WRAPPERS: Final = frozenset(
     {"output", "result", "data", "response", "answer", "json", "object", "value", "item", "input"}
 )
+_MOST: Final = 20
+"""Findings about one value."""
 _LOST: Final = 0.2
 """An object that keeps less than this share of a rejected draft's text is degenerate."""
 _ENOUGH: Final = 80
@@ -62,14 +64,14 @@ def warnings_of(value: JsonValue, schema: JsonObject) -> tuple[RunWarning, ...]:
                 )
             )
     for path, text in strings(value):
-        if len(found) >= 20:
+        if len(found) >= _MOST:
             break
         found.extend(RunWarning(code, message, path) for code, message in _marks(text))
-    return tuple(found)
+    return tuple(found[:_MOST])
 
 
 def _marks(text: str) -> Iterator[tuple[str, str]]:
-    if text[:1] in "{[" and text[:1] and text.rstrip()[-1:] in "}]" and _is_json(text):
+    if text.startswith(("{", "[")) and text.rstrip().endswith(("}", "]")) and _is_json(text):
         yield "json_in_string", "the string is itself JSON"
     if _MARKUP.search(text):
         yield "markup", "the string contains what looks like tool-call markup"
@@ -84,19 +86,19 @@ def _is_json(text: str) -> bool:
 
 
 def degenerate(text: str, rejected: tuple[str, ...]) -> Problem | None:
-    """Why an object is taken for a stub: it lost most of the text of a rejected draft, or is filled with placeholders."""
-    read = read_json(text, numbers="exact")
-    if isinstance(read, JsonFault):
-        return None
-    now = list(strings(read.value))
+    """Why an object is taken for a stub: it lost most of the text of a rejected draft, or is filled with placeholders.
+
+    A word that a draft held too is no placeholder: the model means it.
+    """
+    drafts = [_strings_of(draft) for draft in rejected]
+    now = list(_strings_of(text).items())
+    meant = {s for draft in drafts for s in draft.values()}
     kept = sum(len(s.strip()) for _, s in now)
-    before = max((_text_of(draft) for draft in rejected), default=0)
-    stubs = [(path, s) for path, s in now if s.strip().strip(".").lower() in _STUBS]
+    before = max((sum(len(s.strip()) for s in draft.values()) for draft in drafts), default=0)
+    stubs = [(path, s) for path, s in now if s not in meant and s.strip().strip(".").lower() in _STUBS]
     if stubs and len(stubs) * 2 >= len(now):
         path, stub = stubs[0]
-        return Problem(
-            path, "degenerate", "holds a placeholder where a rejected draft held a real value", {"got": stub}
-        )
+        return Problem(path, "degenerate", "holds a placeholder that no rejected draft held", {"got": stub})
     if before >= _ENOUGH and kept < before * _LOST:
         return Problem(
             "",
@@ -106,8 +108,6 @@ def degenerate(text: str, rejected: tuple[str, ...]) -> Problem | None:
     return None
 
 
-def _text_of(draft: str) -> int:
-    read = read_json(draft, numbers="exact")
-    if isinstance(read, JsonFault):
-        return 0
-    return sum(len(s.strip()) for _, s in strings(read.value))
+def _strings_of(text: str) -> dict[str, str]:
+    read = read_json(text, numbers="exact")
+    return {} if isinstance(read, JsonFault) else dict(strings(read.value))

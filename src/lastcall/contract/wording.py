@@ -1,20 +1,24 @@
 """Every sentence that lastcall says to the model. Wording apart from checking: problems come in, sentences go out.
 
 The compat texts are the reference's, recorded; the native ones say besides what would be right, and never echo a value at
-length: at most 4 KB go back whatever was sent.
+length: at most 4 KB go back whatever was sent, all of it characters that UTF-8 can carry. Where the object comes as the
+reply's text (`Channel.NATIVE`), no finishing tool is spoken of.
 
 Must not go in here: deciding anything; sentences for people (`nouns.result.reason`, the command).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, assert_never
 
+from lastcall.contract.json_text import excerpt, write_json
 from lastcall.contract.verdicts import CannotRead, Rejected, WrongInput
+from lastcall.errors import LastcallBug
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.profile import Profile
+from lastcall.nouns.request import Channel
 from lastcall.nouns.tools import Unreadable, UnreadableCause
 
 FEEDBACK_BYTES: Final = 4096
@@ -23,8 +27,13 @@ FEEDBACK_BYTES: Final = 4096
 _COMPAT_CHARS: Final = 10_000
 """The reference's limit for one error text."""
 
+_LINE_BYTES: Final = 1500
+"""The most of one problem's line."""
+
 _SHOWN: Final = 120
 """Characters of one value or list in a sentence."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 # -- fixed sentences ------------------------------------------------------------------------------------------------
 
@@ -46,22 +55,32 @@ _ENFORCE_NATIVE: Final = (
     "This run ends with a call of StructuredOutput, and there was none in the last reply. Please call it now with the "
     "result as the schema describes it; text alone does not reach the caller."
 )
+_ENFORCE_JSON: Final = (
+    "This run ends with a JSON object that fits the schema, and there was none in the last reply. Please answer with that "
+    "object now, and with nothing else."
+)
 _ENFORCE_FORCED: Final = " If it cannot be given honestly, call DeclineOutput and say why."
 
 
-def enforce(profile: Profile, *, forced: bool) -> str:
-    """The nudge after a reply that stopped without the call."""
+def enforce(profile: Profile, channel: Channel, *, forced: bool, declines: bool) -> str:
+    """The nudge after a reply that stopped without the call. A forced one names the honest way out, if there is one."""
     if profile is Profile.COMPAT:
         return _ENFORCE_COMPAT
-    return _ENFORCE_NATIVE + (_ENFORCE_FORCED if forced else "")
+    if channel is Channel.NATIVE:
+        return _ENFORCE_JSON
+    return _ENFORCE_NATIVE + (_ENFORCE_FORCED if forced and declines else "")
 
 
-def go_on(stop_reason: str | None, profile: Profile) -> str:
+def go_on(stop_reason: str | None, profile: Profile, channel: Channel) -> str:
     """What a model is told whose reply was cut off."""
     if profile is Profile.COMPAT:
         return (
             "Output token limit hit. Resume directly \u2014 no apology, no recap. Pick up mid-thought if that is where "
             "the cut happened. Break remaining work into smaller pieces."
+        )
+    if stop_reason == "max_tokens" and channel is Channel.NATIVE:
+        return (
+            "The last reply was cut off at the output limit. Answer again with the whole JSON object, and be shorter."
         )
     if stop_reason == "max_tokens":
         return "The last reply was cut off at the output limit. Go on from there, and be shorter."
@@ -121,17 +140,27 @@ def bad_decline(problem: Problem) -> str:
 # -- rejections -----------------------------------------------------------------------------------------------------
 
 
-def rejection(verdict: Rejected | CannotRead | WrongInput, profile: Profile, *, repeats: int = 1) -> str:
-    """What the model is told about a rejected attempt. `repeats`: how often in a row it sent just this."""
+def rejection(
+    verdict: Rejected | CannotRead | WrongInput,
+    profile: Profile,
+    channel: Channel = Channel.TOOL,
+    *,
+    repeats: int = 1,
+) -> str:
+    """What the model is told about a rejected attempt. `repeats`: in how many replies in a row it sent just this."""
+    again = repeats >= 2 and profile is Profile.NATIVE
     match verdict:
         case CannotRead(fault=fault):
-            return unreadable(fault, profile)
+            return (_NOTHING_CHANGED if again else "") + unreadable(fault, profile)
         case WrongInput(issue=issue):
             return wrong_input(issue)
         case Rejected() if profile is Profile.COMPAT:
             return _rejected_compat(verdict)
+        case Rejected(problems=(first, *_)) if again:
+            words = f"The first problem alone: {sentence(first)}. Change that value, or send another result."
+            return _NOTHING_CHANGED + words
         case Rejected():
-            return _rejected(verdict, repeats)
+            return _rejected(verdict, channel)
         case _:
             assert_never(verdict)
 
@@ -162,35 +191,38 @@ def joined(problems: tuple[Problem, ...]) -> str:
     return ", ".join(f"{p.path or 'root'}: {p.message}" for p in problems)
 
 
-def _rejected(verdict: Rejected, repeats: int) -> str:
-    if repeats >= 2 and verdict.problems:
-        first = verdict.problems[0]
-        return (
-            "Nothing changed: these are the arguments that were already rejected. The first problem alone: "
-            f"{sentence(first)}. Change that value, or call with another result."
-        )
-    head = "The output does not match the schema. Correct these and call StructuredOutput again:"
-    return _bounded(head, [f"- {sentence(p)}" for p in verdict.problems], verdict.total)
+_NOTHING_CHANGED: Final = "Nothing changed: this is what was already rejected. "
 
 
-def _bounded(head: str, lines: list[str], total: int) -> str:
+def _rejected(verdict: Rejected, channel: Channel) -> str:
+    how = "answer with the whole JSON object" if channel is Channel.NATIVE else "call StructuredOutput"
+    head = f"The output does not match the schema. Correct these and {how} again:"
+    return _bounded(head, (f"- {sentence(p)}" for p in verdict.problems), verdict.total)
+
+
+def _bounded(head: str, lines: Iterable[str], total: int) -> str:
     """Head and as many lines as the budget holds; how many more there are is said."""
-    out, left, shown = [head], FEEDBACK_BYTES - len(head.encode()) - 40, 0
+    out, left = [head], FEEDBACK_BYTES - len(head.encode()) - 40
     for line in lines:
-        size = len(line.encode("utf-8", "replace")) + 1
-        if size > left:
+        left -= len(line.encode()) + 1
+        if left < 0:
             break
         out.append(line)
-        left -= size
-        shown += 1
-    if total > shown:
-        out.append(f"+{total - shown} more")
+    if total >= len(out):
+        out.append(f"+{total - len(out) + 1} more")
     return "\n".join(out)
 
 
+def _line(text: str) -> str:
+    """A text of bounded size. Half pairs become U+FFFD; line breaks of the other side's words stay."""
+    whole = _SURROGATE.sub("\ufffd", text)
+    raw = whole.encode()
+    return whole if len(raw) <= _LINE_BYTES else raw[: _LINE_BYTES - 3].decode("utf-8", "ignore") + "…"
+
+
 def sentence(problem: Problem) -> str:
-    """One problem for the model: where, what, and what would be right."""
-    return f"{_place(problem.path)}: {problem.message}{_rich(problem)}"
+    """One problem for the model: where, what, and what would be right, in at most 1,500 bytes."""
+    return _line(f"{_place(problem.path)}: {problem.message}{_rich(problem)}")
 
 
 def _place(path: str) -> str:
@@ -249,8 +281,11 @@ def _listed(values: object) -> str:
     return ", ".join(shown)
 
 
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+def _short(value: Any) -> str:
+    try:
+        text = write_json(value, numbers="exact")
+    except LastcallBug:  # a figure of somebody's own rule that is no JSON
+        text = str(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
@@ -280,16 +315,11 @@ def unreadable_problem(fault: Unreadable) -> Problem:
 
 
 def _unreadable(fault: Unreadable) -> str:
-    around = _around(fault)
+    near = excerpt(fault.text, fault.offset)
+    around = f", near `{near}`" if near else ""
     place = f" at line {fault.line}, column {fault.column}{around}" if fault.length else ""
     advice = _CAUSES[fault.cause]
-    return f"The arguments are not valid JSON: {fault.message}{place}. {advice}".rstrip()
-
-
-def _around(fault: Unreadable) -> str:
-    start, end = max(0, fault.offset - 20), fault.offset + 20
-    near = fault.text[start:end]
-    return f", near {json.dumps(near, ensure_ascii=False)}" if near else ""
+    return f"{_line(f'The arguments are not valid JSON: {fault.message}{place}')}. {advice}".rstrip()
 
 
 def _unreadable_compat(fault: Unreadable, tool: str) -> str:

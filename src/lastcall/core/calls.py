@@ -9,8 +9,10 @@ Must not go in here: the end of a run (`core.decide`), the words (`contract.word
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from lastcall.contract import Contract, wording
@@ -19,23 +21,21 @@ from lastcall.contract.suspicion import degenerate
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInput
 from lastcall.core import records as r
 from lastcall.core.actions import RunChecks, RunTool
+from lastcall.core.state import RunState
 from lastcall.core.step import Draft
 from lastcall.nouns.attachment import Attachment, Problem
-from lastcall.nouns.ids import CallId
+from lastcall.nouns.ids import CallId, MessageId
+from lastcall.nouns.request import Channel
 from lastcall.nouns.result import Attempt, RunWarning, VerdictKind
 from lastcall.nouns.tools import Arguments, ResultKind, ToolCall, ToolResult, Unreadable
 
 
-def distinct(draft: Draft, call: ToolCall) -> ToolCall:
-    """`call` with an id that no earlier call of the session has (models and servers repeat them)."""
-    known = draft.state.call_ids
-    if call.call_id and call.call_id not in known:
+def distinct(draft: Draft, call: ToolCall, message_id: MessageId) -> ToolCall:
+    """`call` as one of `message_id`, its id one that no earlier call of the session has (models and servers repeat ids)."""
+    free = _free_id(call.call_id or CallId("call"), draft.state.call_ids)
+    if free == call.call_id and message_id == call.message_id:
         return call
-    base = call.call_id or CallId("call")
-    n = 2
-    while (made := CallId(f"{base}_{n}")) in known:
-        n += 1
-    return replace(call, call_id=made, made_id=True)
+    return replace(call, call_id=free, message_id=message_id, made_id=call.made_id or free != call.call_id)
 
 
 def as_seen(draft: Draft, call: ToolCall) -> ToolCall:
@@ -47,40 +47,30 @@ def as_seen(draft: Draft, call: ToolCall) -> ToolCall:
     return call if text is None else replace(call, arguments=Arguments(text, call.arguments.duplicates))
 
 
+def take_reply(draft: Draft) -> None:
+    """Take what a complete reply holds: its calls, unless they were taken block by block, or its text as the object."""
+    state = draft.state
+    if not state.policy.eager:
+        for call in state.reply.calls:
+            take(draft, call)
+    if state.contract is not None and _is_object_text(state):
+        origin = _Origin(_text_id(state), state.reply.message_ids[-1], "native_format")
+        _judge(draft, origin, Arguments(state.reply.text), state.contract)
+
+
 def take(draft: Draft, call: ToolCall) -> None:
     """Judge a finishing call, start an ordinary one."""
     contract = draft.state.contract
-    if contract is not None and draft.state.setting.finishing_denied and call.name == FINISH:
-        answer(draft, call, ResultKind.DENIED, wording.denied(call.name), is_error=True)
-    elif contract is None or not is_finishing(call.name, declines=draft.state.policy.declines):
+    if contract is None or not _finishes(draft.state, call):
         tool = next((t for t in draft.state.setting.tools if t.name == call.name), None)
         draft.note(r.ToolStarted(call.call_id, call.name, read_only=tool is None or tool.read_only))
         draft.do(RunTool(call))
     elif call.name == DECLINE:
         _hear_decline(draft, call)
+    elif draft.state.setting.finishing_denied:
+        answer(draft, call, ResultKind.DENIED, wording.denied(call.name), is_error=True)
     else:
-        _judge(draft, call, contract)
-
-
-def take_native(draft: Draft, contract: Contract) -> None:
-    """Judge the text of a reply that came in the provider's own JSON format: an attempt like any other.
-
-    There is no call to answer, so what is wrong goes back as a message.
-    """
-    reply = draft.state.reply
-    call_id = CallId(reply.message_ids[-1])
-    verdict = contract.judge_text(reply.text)
-    if isinstance(verdict, Accepted):
-        attachment = Attachment(call_id, reply.message_ids[-1], verdict.text, source="native_format")
-        draft.note(r.Attempted(_attempt(draft, call_id, reply.text, VerdictKind.ACCEPTED, ())))
-        _warn(draft, verdict.warnings)
-        draft.note(r.Attached(attachment))
-        return
-    kind, problems = _verdict_of(verdict)
-    draft.note(r.Attempted(_attempt(draft, call_id, reply.text, kind, problems)))
-    draft.note(
-        r.Nudged(r.NudgeKind.FEEDBACK, wording.rejection(verdict, contract.profile, repeats=draft.state.repeats))
-    )
+        _judge(draft, _Origin(call.call_id, call.message_id, "call"), call.arguments, contract)
 
 
 def answer(draft: Draft, call: ToolCall, kind: ResultKind, content: str, *, is_error: bool | None) -> None:
@@ -93,95 +83,114 @@ def answer_cut_off(draft: Draft) -> None:
     """Answer every call of a reply that was cut off: none was executed; finishing calls are attempts all the same."""
     state = draft.state
     for call in state.unanswered:
-        if state.contract is not None and is_finishing(call.name, declines=state.policy.declines):
-            draft.note(r.Attempted(_attempt(draft, call.call_id, _text(call), VerdictKind.CUT_OFF, ())))
+        if _finishes(state, call):
+            _note_attempt(draft, call.call_id, _text(call), VerdictKind.CUT_OFF)
         answer(draft, call, ResultKind.CUT_OFF, wording.cut_off_call(state.reply.stop_reason), is_error=True)
+    if _is_object_text(state):
+        _note_attempt(draft, _text_id(state), state.reply.text, VerdictKind.CUT_OFF)
 
 
 def answer_interrupted(draft: Draft, *, restarts: bool) -> None:
     """Answer what a crash or an end from outside left open: unknown whether it took effect.
 
-    After a crash (`restarts`), held objects stay held and calls that were started again are left to their tools.
+    After a crash (`restarts`), held objects stay held and calls that were started again are left to their tools. The
+    reference does not answer what an end leaves open; nor is a reply answered that never ended.
     """
-    if not draft.state.reply.closed and not draft.state.policy.eager:
-        return
-    running = draft.state.running
-    for call in draft.state.unanswered:
-        held = any(h.attachment.call_id == call.call_id for h in draft.state.held)
-        if restarts and (held or call.call_id in running):
-            continue
-        if held:
-            draft.note(r.AttemptRevised(call.call_id, VerdictKind.INTERRUPTED))
-        answer(draft, call, ResultKind.INTERRUPTED, wording.interrupted_call(restarts=restarts), is_error=True)
+    state = draft.state
+    spared = {h.attachment.call_id for h in state.held} | set(state.running) if restarts else set()
+    for held in () if restarts else state.held:
+        draft.note(r.AttemptRevised(held.attachment.call_id, VerdictKind.INTERRUPTED))
+    answers = restarts if state.policy.eager else state.reply.closed
+    for call in state.unanswered if answers else ():
+        if call.call_id not in spared:
+            answer(draft, call, ResultKind.INTERRUPTED, wording.interrupted_call(restarts=restarts), is_error=True)
 
 
 def release(draft: Draft) -> None:
     """Decide on held objects once nothing of their reply is open: taken, unless a call beside them failed."""
     state = draft.state
-    beside = tuple(x for x in state.results if not x.kind.of_finishing)
+    ordinary = {c.call_id for c in state.reply.calls if not _finishes(state, c)}
+    beside = tuple(x for x in state.results if x.call_id in ordinary)
     failed = tuple(x for x in beside if x.failed and state.policy.holds)
     for held in state.held:
-        attachment = held.attachment
-        call = next(c for c in state.reply.calls if c.call_id == attachment.call_id)
         if failed:
-            draft.note(r.AttemptRevised(call.call_id, VerdictKind.HELD))
-            answer(draft, call, ResultKind.HELD, wording.held_back(len(failed)), is_error=True)
+            draft.note(r.AttemptRevised(held.attachment.call_id, VerdictKind.HELD))
+            _tell(draft, held.attachment.call_id, ResultKind.HELD, wording.held_back(len(failed)))
         else:
-            _attach(draft, call, attachment, tuple(x.call_id for x in beside))
+            _attach(draft, held, tuple(x.call_id for x in beside))
 
 
-def check_failed(draft: Draft, call_id: CallId, problems: tuple[Problem, ...], contract: Contract) -> None:
+def check_failed(draft: Draft, call_id: CallId, problems: tuple[Problem, ...]) -> None:
     """A check refused a held object: its attempt is a rejected one after all."""
-    call = next((c for c in draft.state.reply.calls if c.call_id == call_id), None)
-    if call is None:
-        return
     draft.note(r.AttemptRevised(call_id, VerdictKind.REJECTED, problems))
-    verdict = Rejected(problems, len(problems))
-    words = wording.rejection(verdict, contract.profile, repeats=draft.state.repeats)
-    answer(draft, call, ResultKind.REJECTED, words, is_error=True)
+    _reject(draft, call_id, Rejected(problems, len(problems)))
 
 
 # -- attempts -------------------------------------------------------------------------------------------------------
 
 
-def _judge(draft: Draft, call: ToolCall, contract: Contract) -> None:
-    verdict = contract.judge(call.arguments)
+class _Origin(Struct, frozen=True):
+    """Where a candidate comes from: a finishing call, or the text of a reply (`source`)."""
+
+    call_id: CallId
+    message_id: MessageId
+    source: str
+
+
+def _judge(draft: Draft, origin: _Origin, arguments: Arguments | Unreadable, contract: Contract) -> None:
+    verdict = contract.judge(arguments)
     if isinstance(verdict, Accepted):
         verdict = _guard(draft, verdict)
     if isinstance(verdict, Accepted):
-        _take_object(draft, call, verdict, contract)
+        attachment = Attachment(origin.call_id, origin.message_id, verdict.text, origin.source)
+        _take_object(draft, arguments.text, attachment, verdict.warnings)
         return
     kind, problems = _verdict_of(verdict)
-    draft.note(r.Attempted(_attempt(draft, call.call_id, _text(call), kind, problems)))
-    words = wording.rejection(verdict, contract.profile, repeats=draft.state.repeats)
-    answer(draft, call, ResultKind.REJECTED, words, is_error=True)
+    _note_attempt(draft, origin.call_id, arguments.text, kind, problems)
+    _reject(draft, origin.call_id, verdict)
 
 
-def _take_object(draft: Draft, call: ToolCall, verdict: Accepted, contract: Contract) -> None:
+def _take_object(draft: Draft, text: str, attachment: Attachment, warnings: tuple[RunWarning, ...]) -> None:
     state = draft.state
-    attachment = Attachment(call.call_id, call.message_id, verdict.text)
-    waits = state.policy.holds and any(
-        not is_finishing(c.name, declines=state.policy.declines) for c in state.unanswered
-    )
+    checking = state.contract is not None and state.contract.has_checks
+    waits = state.policy.holds and any(not _finishes(state, c) for c in state.unanswered)
     waits = waits or (state.policy.eager and state.policy.max_budget_usd is not None)
-    held = waits or contract.has_checks
-    kind = VerdictKind.HELD if held else VerdictKind.ACCEPTED
-    draft.note(r.Attempted(_attempt(draft, call.call_id, _text(call), kind, ())))
-    _warn(draft, verdict.warnings)
-    if not held:
-        _attach(draft, call, attachment, ())
+    held = r.HeldBack(attachment, checking, warnings)
+    if not waits and not checking:
+        _note_attempt(draft, attachment.call_id, text, VerdictKind.ACCEPTED)
+        _attach(draft, held, ())
         return
-    draft.note(r.HeldBack(attachment, checking=contract.has_checks))
-    if contract.has_checks:
-        draft.do(RunChecks(call.call_id, verdict.text))
+    _note_attempt(draft, attachment.call_id, text, VerdictKind.HELD)
+    draft.note(held)
+    if checking:
+        draft.do(RunChecks(attachment.call_id, attachment.text))
 
 
-def _attach(draft: Draft, call: ToolCall, attachment: Attachment, beside: tuple[CallId, ...]) -> None:
-    attempt = next(a for a in draft.state.attempts if a.call_id == call.call_id)
+def _attach(draft: Draft, held: r.HeldBack, beside: tuple[CallId, ...]) -> None:
+    attachment = held.attachment
+    attempt = next(a for a in draft.state.attempts if a.call_id == attachment.call_id)
     if attempt.verdict is not VerdictKind.ACCEPTED:
-        draft.note(r.AttemptRevised(call.call_id, VerdictKind.ACCEPTED))
+        draft.note(r.AttemptRevised(attachment.call_id, VerdictKind.ACCEPTED))
+    for warning in held.warnings:
+        draft.note(r.Warned(warning))
     draft.note(r.Attached(attachment, beside))
-    answer(draft, call, ResultKind.ACCEPTED, wording.ACCEPTED, is_error=None)
+    _tell(draft, attachment.call_id, ResultKind.ACCEPTED, wording.ACCEPTED)
+
+
+def _reject(draft: Draft, call_id: CallId, verdict: Rejected | CannotRead | WrongInput) -> None:
+    state = draft.state
+    words = wording.rejection(verdict, state.policy.profile, state.channel, repeats=state.repeats)
+    _tell(draft, call_id, ResultKind.REJECTED, words)
+
+
+def _tell(draft: Draft, call_id: CallId, kind: ResultKind, words: str) -> None:
+    """Answer a finishing call. An object that came as text has no call: what is wrong with it goes back as a message."""
+    call = next((c for c in draft.state.reply.calls if c.call_id == call_id), None)
+    taken = kind is ResultKind.ACCEPTED
+    if call is not None:
+        answer(draft, call, kind, words, is_error=None if taken else True)
+    elif not taken:
+        draft.note(r.Nudged(r.NudgeKind.FEEDBACK, words))
 
 
 def _guard(draft: Draft, verdict: Accepted) -> Accepted | Rejected:
@@ -200,15 +209,16 @@ def _guard(draft: Draft, verdict: Accepted) -> Accepted | Rejected:
 
 
 def _hear_decline(draft: Draft, call: ToolCall) -> None:
-    """A decline in the first reply is challenged once, then accepted."""
+    """A decline in the first reply is challenged once, then accepted; at once if the model could not be asked again."""
     state = draft.state
     heard = read_decline(call.arguments)
     if isinstance(heard, Problem):
-        draft.note(r.Attempted(_attempt(draft, call.call_id, _text(call), VerdictKind.REJECTED, (heard,))))
+        _note_attempt(draft, call.call_id, "", VerdictKind.REJECTED, (heard,))
         answer(draft, call, ResultKind.REJECTED, wording.bad_decline(heard), is_error=True)
         return
-    accepted = state.asked > 1 or state.declines_challenged > 0
-    draft.note(r.Attempted(_attempt(draft, call.call_id, _text(call), VerdictKind.DECLINED, ())))
+    last = state.reserved or len(state.attempts) + 1 >= state.policy.max_attempts
+    accepted = state.replies > 1 or last
+    _note_attempt(draft, call.call_id, "", VerdictKind.DECLINED)
     draft.note(r.DeclineHeard(call.call_id, heard.reason, heard.missing, accepted))
     if accepted:
         answer(draft, call, ResultKind.ACCEPTED, wording.DECLINE_ACCEPTED, is_error=None)
@@ -216,9 +226,12 @@ def _hear_decline(draft: Draft, call: ToolCall) -> None:
         answer(draft, call, ResultKind.REJECTED, wording.DECLINE_CHALLENGED, is_error=True)
 
 
-def _attempt(draft: Draft, call_id: CallId, text: str, verdict: VerdictKind, problems: tuple[Problem, ...]) -> Attempt:
+def _note_attempt(
+    draft: Draft, call_id: CallId, text: str, verdict: VerdictKind, problems: tuple[Problem, ...] = ()
+) -> None:
     state = draft.state
-    return Attempt(len(state.attempts) + 1, call_id, state.reply.model, verdict, problems, text)
+    n, model = len(state.attempts) + 1, state.reply.model
+    draft.note(r.Attempted(Attempt(n, call_id, model, verdict, problems, text, request=state.asked)))
 
 
 def _verdict_of(verdict: Rejected | CannotRead | WrongInput) -> tuple[VerdictKind, tuple[Problem, ...]]:
@@ -233,9 +246,26 @@ def _verdict_of(verdict: Rejected | CannotRead | WrongInput) -> tuple[VerdictKin
             assert_never(verdict)
 
 
-def _warn(draft: Draft, warnings: tuple[RunWarning, ...]) -> None:
-    for warning in warnings:
-        draft.note(r.Warned(warning))
+def _finishes(state: RunState, call: ToolCall) -> bool:
+    return state.contract is not None and is_finishing(call.name, declines=state.policy.declines)
+
+
+def _is_object_text(state: RunState) -> bool:
+    """Whether the reply's text is an attempt: the object comes as text, and there is nothing else in the reply."""
+    native = state.channel is Channel.NATIVE and state.contract is not None
+    return native and bool(state.reply.text) and not state.reply.calls
+
+
+def _text_id(state: RunState) -> CallId:
+    """An id for an attempt without a call: its message's, with a number where a server repeats those."""
+    return _free_id(CallId(state.reply.message_ids[-1]), {a.call_id for a in state.attempts})
+
+
+def _free_id(wanted: CallId, known: Collection[CallId]) -> CallId:
+    n, free = 2, wanted
+    while free in known:
+        n, free = n + 1, CallId(f"{wanted}_{n}")
+    return free
 
 
 def _text(call: ToolCall) -> str:

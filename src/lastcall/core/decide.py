@@ -1,9 +1,9 @@
 """The rules: an event to records and actions. Every rule of a run's end stands in this file.
 
 How to read it: `decide` finds the rule for the event; each rule notes what is now true and, at the end, asks
-`_conclude`, the one place that knows when a run is over. The order in `_conclude` is the order of the rules: an object
-that survives ends the run before anything else does; then a decline, the attempts, the limits; only then is the model
-asked again.
+`_conclude`, the one place that knows when a run is over. The order in `_settled` is the order of the rules: an object that
+survives ends the run before anything else does; then a decline, the attempts, the limits; only then is the model asked
+again.
 
 Three things are refused everywhere: events of a request that is not outstanding (late), words of a message that was taken
 back, and anything after the end. They leave no record.
@@ -17,14 +17,15 @@ from decimal import Decimal
 from typing import assert_never
 
 from lastcall.contract import wording
-from lastcall.core import calls
+from lastcall.core import calls, notes
 from lastcall.core import events as e
 from lastcall.core import records as r
 from lastcall.core.actions import AskModel, CancelCalls, CancelRequest
-from lastcall.core.evolve import TOOLS
+from lastcall.core.evolve import PAUSE, TOOLS
 from lastcall.core.state import RunState
 from lastcall.core.step import Draft, Step
-from lastcall.nouns.request import Channel, Choice
+from lastcall.nouns.ids import MessageId
+from lastcall.nouns.request import Choice
 from lastcall.nouns.result import (
     Answered,
     Cancelled,
@@ -40,11 +41,10 @@ from lastcall.nouns.result import (
 )
 from lastcall.nouns.tools import ToolCall
 
-CUT_REASONS = frozenset({"max_tokens", "refusal", "model_context_window_exceeded"})
-"""Stop reasons of a reply that was cut off."""
+REFUSAL = "refusal"
 
-GO_ON_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
-"""Those after which the model may be asked to go on."""
+CUT_REASONS = frozenset({"max_tokens", REFUSAL, "model_context_window_exceeded"})
+"""Stop reasons of a reply that was cut off; after all but a refusal the model may be asked to go on."""
 
 
 def decide(state: RunState, event: e.Event) -> Step:
@@ -74,7 +74,8 @@ def _apply(draft: Draft, event: e.Event) -> None:  # noqa: C901, PLR0912 -- one 
         case e.ChecksFinished():
             _checks_finished(draft, event)
         case e.LimitNear(limit=limit):
-            draft.note(r.LimitNoted(limit, hit=False))
+            if limit not in draft.state.limits_near:
+                draft.note(r.LimitNoted(limit, hit=False))
         case e.LimitHit(limit=limit):
             draft.note(r.LimitNoted(limit, hit=True))
             _end(draft, _stopped(draft.state, limit))
@@ -101,7 +102,7 @@ def _ask(draft: Draft, *, choice: Choice = Choice.AUTO) -> None:
     """Ask the model again, if the limits leave a turn for it. The last one that fits is a reserved last call."""
     state = draft.state
     limit = _limit_reached(state)
-    if state.exhausted and state.asked:
+    if state.exhausted and state.replies:
         _end(draft, _spent(state))
     elif limit is not None:
         _end(draft, _stopped(state, limit))
@@ -114,8 +115,9 @@ def _ask(draft: Draft, *, choice: Choice = Choice.AUTO) -> None:
 
 def _limit_reached(state: RunState) -> Limit | None:
     policy = state.policy
-    if state.limits_hit:
-        return next(iter(state.limits_hit))
+    for limit in Limit:
+        if limit in state.limits_hit:
+            return limit
     if policy.max_turns is not None and state.replies >= policy.max_turns:
         return Limit.TURNS
     if _over_budget(state):
@@ -132,11 +134,10 @@ def _over_budget(state: RunState, more: Decimal | None = None) -> bool:
 def _last_that_fits(state: RunState) -> bool:
     """Whether the request about to be sent is the last one before a limit (it is taken to cost what the dearest did)."""
     policy = state.policy
-    if policy.max_turns is not None and state.replies + 1 >= policy.max_turns:
-        return True
-    if policy.max_budget_usd is not None and state.cost_usd is not None:
-        return state.cost_usd + 2 * state.dearest_usd > policy.max_budget_usd
-    return bool(state.limits_near)
+    spent, budget = state.cost_usd, policy.max_budget_usd
+    last_turn = policy.max_turns is not None and state.replies + 1 >= policy.max_turns
+    last_money = budget is not None and spent is not None and spent + 2 * state.dearest_usd > budget
+    return last_turn or last_money or bool(state.limits_near)
 
 
 # -- the reply ------------------------------------------------------------------------------------------------------
@@ -160,47 +161,17 @@ def _heard(
         case e.RequestFailed():
             _request_failed(draft, event)
         case e.Retrying():
-            _cancel_calls_of(draft, event.retracted)
-            draft.note(_retry_noted(event))
+            draft.note(notes.retry_noted(event, _taken_back(draft, event.retracted)))
         case e.FellBack():
-            _cancel_calls_of(draft, event.retracted)
-            draft.note(_fallback_noted(event))
+            draft.note(notes.fallback_noted(event, _taken_back(draft, event.retracted)))
         case _:
             assert_never(event)
-
-
-def _retry_noted(event: e.Retrying) -> r.RetryNoted:
-    return r.RetryNoted(
-        event.request,
-        event.attempt,
-        event.max_retries,
-        event.delay_ms,
-        event.failure,
-        event.retracted,
-        event.from_model,
-        event.usage,
-        event.cost_usd,
-    )
-
-
-def _fallback_noted(event: e.FellBack) -> r.FallbackNoted:
-    return r.FallbackNoted(
-        event.request,
-        event.from_model,
-        event.to_model,
-        event.trigger,
-        event.uuid,
-        event.retracted,
-        event.usage,
-        event.cost_usd,
-        event.details,
-    )
 
 
 def _block_ended(draft: Draft, event: e.BlockEnded) -> None:
     block = event.block
     if isinstance(block, ToolCall):
-        block = calls.as_seen(draft, calls.distinct(draft, block))
+        block = calls.as_seen(draft, calls.distinct(draft, block, event.message_id))
     draft.note(r.BlockSaid(event.request, event.message_id, block, event.uuid))
     if isinstance(block, ToolCall) and draft.state.policy.eager:
         calls.take(draft, block)
@@ -209,59 +180,35 @@ def _block_ended(draft: Draft, event: e.BlockEnded) -> None:
 
 
 def _reply_ended(draft: Draft, event: e.ReplyEnded) -> None:
-    cut = event.stop_reason in CUT_REASONS
-    overdrawn = draft.state.policy.eager and _over_budget(draft.state, event.cost_usd)
-    draft.note(_reply_closed(event, cut=cut, counted=not overdrawn))
-    state = draft.state
-    if cut and not state.policy.takes_cut_calls:
+    policy = draft.state.policy
+    counts = policy.takes_cut_calls and bool(draft.state.reply.calls)
+    cut = event.stop_reason in CUT_REASONS and not counts
+    overdrawn = policy.eager and _over_budget(draft.state, event.cost_usd)
+    draft.note(notes.reply_closed(event, cut=cut, counted=not overdrawn))
+    if cut:
         calls.answer_cut_off(draft)
-    elif not state.policy.eager:
-        _take_calls(draft)
-    if event.stop_reason == "refusal":
-        _end(draft, Failed(FailureKind.REFUSAL, _refusal_words(state), provider_kind=state.reply.category))
-    elif overdrawn:
-        _end(draft, _stopped(state, Limit.BUDGET))
     else:
-        _conclude(draft)
+        calls.take_reply(draft)
+    if overdrawn and event.stop_reason != REFUSAL:
+        _end(draft, _stopped(draft.state, Limit.BUDGET))
+    _conclude(draft)
 
 
-def _reply_closed(event: e.ReplyEnded, *, cut: bool, counted: bool) -> r.ReplyClosed:
-    return r.ReplyClosed(
-        event.request,
-        event.message_id,
-        event.stop_reason,
-        event.usage,
-        event.stop_sequence,
-        event.stop_details,
-        event.cost_usd,
-        event.took_ms,
-        cut,
-        counted,
-    )
-
-
-def _take_calls(draft: Draft) -> None:
-    """Every call of a complete reply: the ordinary ones start first, so that an object knows what it waits for."""
-    state = draft.state
-    if state.channel is Channel.NATIVE and state.contract is not None and state.reply.text and not state.reply.calls:
-        calls.take_native(draft, state.contract)
-    for call in state.reply.calls:
-        calls.take(draft, call)
-
-
-def _refusal_words(state: RunState) -> str:
-    return state.reply.text or "the model refused"
+def _taken_back(draft: Draft, named: tuple[MessageId, ...]) -> tuple[MessageId, ...]:
+    """What is void when a reply starts anew: the messages named, and whatever else spoke in it. Their tools are stopped."""
+    if draft.state.running:
+        draft.do(CancelCalls(draft.state.running))
+    return tuple(dict.fromkeys((*named, *draft.state.reply.message_ids)))
 
 
 def _request_failed(draft: Draft, event: e.RequestFailed) -> None:
-    _cancel_calls_of(draft, draft.state.reply.message_ids)
-    draft.note(r.RequestLost(event.request, event.failure, event.uuid, event.took_ms))
+    draft.note(notes.request_lost(event))
     _end(draft, event.failure)
 
 
 def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
     """Go on without a refused feature; without tool calls only in the JSON format, if no other tools are in play."""
-    draft.note(r.FeatureDropped(event.request, event.feature, event.detail))
+    draft.note(notes.feature_dropped(event, _taken_back(draft, ())))
     if event.feature != TOOLS:
         return
     if draft.state.setting.tools or draft.state.contract is None:
@@ -277,22 +224,14 @@ def _reask(draft: Draft) -> None:
     draft.do(AskModel(draft.state.asked))
 
 
-def _cancel_calls_of(draft: Draft, message_ids: tuple[str, ...]) -> None:
-    running = tuple(
-        c.call_id for c in draft.state.reply.calls if c.message_id in message_ids and c.call_id in draft.state.running
-    )
-    if running:
-        draft.do(CancelCalls(running))
-
-
 def _checks_finished(draft: Draft, event: e.ChecksFinished) -> None:
     state = draft.state
     waiting = any(h.attachment.call_id == event.call_id and h.checking for h in state.held)
-    if not waiting or state.contract is None:
+    if not waiting:
         return
     draft.note(r.Checked(event.call_id, event.verdicts, passed=not event.problems))
     if event.problems:
-        calls.check_failed(draft, event.call_id, event.problems, state.contract)
+        calls.check_failed(draft, event.call_id, event.problems)
     _conclude(draft)
 
 
@@ -302,9 +241,18 @@ def _checks_finished(draft: Draft, event: e.ChecksFinished) -> None:
 def _conclude(draft: Draft) -> None:
     """The run is over, or the model is asked again, or something is still open and nothing happens."""
     state = draft.state
-    if state.outcome is not None or state.outstanding or state.running or state.checking:
+    if state.outcome is not None or state.outstanding:
         return
-    calls.release(draft)
+    if state.reply.stop_reason == REFUSAL:
+        words = state.reply.text or "the model refused"
+        _end(draft, Failed(FailureKind.REFUSAL, words, provider_kind=state.reply.category))
+    elif not state.running and not state.checking:
+        calls.release(draft)
+        _settled(draft)
+
+
+def _settled(draft: Draft) -> None:
+    """Nothing is open: the rules of the end, in their order."""
     state = draft.state
     attachment = state.surviving
     if attachment is not None:
@@ -315,7 +263,9 @@ def _conclude(draft: Draft) -> None:
         _end(draft, OutOfAttempts(state.policy.max_attempts, repeated=True))
     elif state.exhausted and (state.reply.calls or not state.policy.eager):
         _end(draft, _spent(state))
-    elif state.reply.calls or _has_feedback(state):
+    elif state.reply.cut:
+        _after_cut(draft)
+    elif state.has_news:
         _ask(draft)
     else:
         _without_calls(draft)
@@ -328,41 +278,49 @@ def go_on(draft: Draft) -> None:
         return
     if state.reply.closed or state.reply.calls:
         _conclude(draft)
+    elif state.asked == state.asked_before:
+        _ask(draft)
     else:
         _reask(draft)
 
 
-def _has_feedback(state: RunState) -> bool:
-    """Whether an object in the native format was just answered with its problems."""
-    return state.channel is Channel.NATIVE and state.nudges[-1:] == (r.NudgeKind.FEEDBACK,) and bool(state.pending)
+def _after_cut(draft: Draft) -> None:
+    """A reply that was cut off: go on, but not for ever. The answers to its calls say what happened, else a nudge does."""
+    state = draft.state
+    reason = state.reply.stop_reason
+    if state.cuts > state.policy.continues:
+        _end(draft, Failed(FailureKind.OUTPUT_LIMIT, wording.output_limit(reason)))
+    elif state.has_news:
+        _ask(draft)
+    else:
+        _nudge(draft, r.NudgeKind.CUT_OFF, wording.go_on(reason, state.policy.profile, state.channel))
 
 
 def _without_calls(draft: Draft) -> None:
-    """A reply without any call: cut off, silent, or prose."""
+    """A reply without any call: paused, silent, or prose."""
     state = draft.state
-    reason = state.reply.stop_reason
-    if reason in GO_ON_REASONS:
-        if state.continues >= state.policy.continues:
-            _end(draft, Failed(FailureKind.OUTPUT_LIMIT, wording.output_limit(reason)))
-        else:
-            draft.note(r.Nudged(r.NudgeKind.CUT_OFF, wording.go_on(reason, state.policy.profile)))
-            _ask(draft)
-    elif reason == "tool_use" and r.NudgeKind.MALFORMED not in state.nudges:
-        draft.note(r.Nudged(r.NudgeKind.MALFORMED, wording.MALFORMED_CALL))
+    policy, reason = state.policy, state.reply.stop_reason
+    if reason == "tool_use" and r.NudgeKind.MALFORMED not in state.nudges:
+        _nudge(draft, r.NudgeKind.MALFORMED, wording.MALFORMED_CALL)
+    elif reason == PAUSE and not policy.eager and state.pauses <= policy.continues:
         _ask(draft)
-    elif reason == "pause_turn" and not state.policy.eager:
-        _ask(draft)
-    elif state.policy.nudges_silence and not state.reply.text and not state.silences:
-        draft.note(r.Nudged(r.NudgeKind.NO_OUTPUT, wording.NO_VISIBLE_OUTPUT))
-        _ask(draft)
+    elif policy.nudges_silence and not state.reply.text and not state.silences:
+        _nudge(draft, r.NudgeKind.NO_OUTPUT, wording.NO_VISIBLE_OUTPUT)
     elif state.contract is None:
         _end(draft, Answered(None, state.reply.tail))
     elif r.NudgeKind.ENFORCE not in state.nudges:
-        forced = state.policy.forces and state.setting.forces
-        draft.note(r.Nudged(r.NudgeKind.ENFORCE, wording.enforce(state.policy.profile, forced=forced)))
-        _ask(draft, choice=Choice.FINISH)
+        forced = policy.forces and state.setting.forces
+        words = wording.enforce(policy.profile, state.channel, forced=forced, declines=policy.declines)
+        _nudge(draft, r.NudgeKind.ENFORCE, words, choice=Choice.FINISH)
     else:
         _end(draft, _gave_up(state))
+
+
+def _nudge(draft: Draft, kind: r.NudgeKind, words: str, *, choice: Choice = Choice.AUTO) -> None:
+    """Tell the model and ask it again. What no request would carry any more is said by the reference alone."""
+    if draft.state.policy.eager or _limit_reached(draft.state) is None:
+        draft.note(r.Nudged(kind, words))
+    _ask(draft, choice=choice)
 
 
 def _gave_up(state: RunState) -> Outcome:
@@ -402,6 +360,5 @@ def _end(draft: Draft, outcome: Outcome) -> None:
         draft.do(CancelRequest(state.asked))
     if state.running:
         draft.do(CancelCalls(state.running))
-    if not state.policy.eager:
-        calls.answer_interrupted(draft, restarts=False)
+    calls.answer_interrupted(draft, restarts=False)
     draft.note(r.Ended(outcome))

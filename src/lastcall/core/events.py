@@ -124,7 +124,10 @@ class FellBack(Struct, frozen=True, tag=True):
 
 
 class ChannelChanged(Struct, frozen=True, tag=True):
-    """The deployment refused a feature and the request went out again without it. `feature` is `wire.dialect`'s name."""
+    """The deployment refused a feature and the request went out again without it. `feature` is `wire.dialect`'s name.
+
+    What was already said in its reply is void. Without tool calls the request is not sent again: it has to be another.
+    """
 
     request: int
     feature: str

@@ -1,23 +1,26 @@
 """Records to a new state. Total, never refuses, holds no rule: what a record says is true.
 
-Each function answers for one record. The history is closed in `_asked`: what is pending becomes messages, and from then on
-it is never touched.
+Each function answers for one record. The history is closed in `_asked`: what is pending becomes messages (`core.history`),
+and from then on it is never touched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import assert_never
 
 from msgspec.structs import replace
 
 from lastcall.core import records as r
+from lastcall.core.history import close_messages
 from lastcall.core.state import Entry, Reply, RunState, Said, Told
 from lastcall.nouns.ids import CallId, MessageId
-from lastcall.nouns.messages import AssistantBlock, AssistantMessage, Message, TextBlock, UserMessage
-from lastcall.nouns.result import NO_USAGE, Attempt, SideEffect, VerdictKind
-from lastcall.nouns.tools import ResultKind, ToolCall, ToolResult
+from lastcall.nouns.messages import TextBlock
+from lastcall.nouns.result import NO_USAGE, Attempt, SideEffect, Usage, VerdictKind
+from lastcall.nouns.tools import ResultKind, ToolCall
+
+PAUSE = "pause_turn"
+"""The stop reason of a reply that wants to be asked on."""
 
 TOOLS = "tools"
 """The feature whose refusal moves the run to the native channel (`wire.dialect.Feature.TOOLS`)."""
@@ -37,19 +40,18 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.Asked():
             return _asked(state, record)
         case r.ReplyBegan():
-            ids = (*state.reply.message_ids, record.message_id)
+            ids = _joined(state.reply.message_ids, record.message_id)
             return replace(state, reply=replace(state.reply, message_ids=ids, model=record.model))
         case r.BlockSaid():
             return _block_said(state, record)
         case r.ReplyClosed():
             return _reply_closed(state, record)
         case r.RequestLost():
-            return replace(_void_open_reply(state), outstanding=False, api_ms=state.api_ms + record.took_ms)
+            return _request_lost(state, record)
         case r.RetryNoted() | r.FallbackNoted():
-            return _spent_in_vain(_retracted(state, record.retracted), record)
+            return _spent_in_vain(_retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
         case r.FeatureDropped():
-            lost = record.feature == TOOLS
-            return replace(state, toolless=True, outstanding=False, voided=state.voided + 1) if lost else state
+            return _feature_dropped(_retracted(state, record.retracted), record)
         case r.ToolStarted():
             return _tool_started(state, record)
         case r.CallAnswered():
@@ -66,11 +68,7 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.Attached():
             return _attached(state, record)
         case r.DeclineHeard():
-            return replace(
-                state,
-                decline=record if record.accepted else state.decline,
-                declines_challenged=state.declines_challenged + (not record.accepted),
-            )
+            return replace(state, decline=record if record.accepted else state.decline)
         case r.Nudged():
             return _nudged(state, record)
         case r.Warned():
@@ -96,6 +94,8 @@ def _started(state: RunState, record: r.Started) -> RunState:
         call_ids=state.call_ids,
         retracted_messages=state.retracted_messages,
         toolless=state.toolless,
+        asked=state.asked,
+        asked_before=state.asked,
         run_id=record.run_id,
     )
 
@@ -129,8 +129,19 @@ def _block_said(state: RunState, record: r.BlockSaid) -> RunState:
         state,
         pending=(*state.pending, Said(record.message_id, block)),
         call_ids=call_ids,
-        reply=replace(reply, calls=calls, text=text, tail=tail, blocks=reply.blocks + 1),
+        reply=replace(
+            reply,
+            message_ids=_joined(reply.message_ids, record.message_id),
+            calls=calls,
+            text=text,
+            tail=tail,
+            blocks=reply.blocks + 1,
+        ),
     )
+
+
+def _joined(ids: tuple[MessageId, ...], new: MessageId) -> tuple[MessageId, ...]:
+    return ids if new in ids else (*ids, new)
 
 
 def _reply_closed(state: RunState, record: r.ReplyClosed) -> RunState:
@@ -156,15 +167,14 @@ def _reply_closed(state: RunState, record: r.ReplyClosed) -> RunState:
         cost_usd=cost,
         dearest_usd=max(state.dearest_usd, record.cost_usd or Decimal(0)),
         api_ms=state.api_ms + record.took_ms,
-        continues=state.continues if record.cut else 0,
+        cuts=state.cuts + 1 if record.cut else 0,
+        pauses=state.pauses + 1 if record.stop_reason == PAUSE else 0,
     )
 
 
 def _retracted(state: RunState, message_ids: tuple[MessageId, ...]) -> RunState:
     """Everything that came from these messages is taken back; the attempts stay, marked so."""
     gone = frozenset(message_ids)
-    if not gone:
-        return replace(state, reply=Reply())
     calls = frozenset(c.call_id for c in state.reply.calls if c.message_id in gone)
     return replace(
         state,
@@ -180,14 +190,25 @@ def _retracted(state: RunState, message_ids: tuple[MessageId, ...]) -> RunState:
     )
 
 
-def _spent_in_vain(state: RunState, record: r.RetryNoted | r.FallbackNoted) -> RunState:
-    """Tokens of a reply that was taken back were paid for all the same; they count by model only, as in the reference."""
-    if record.usage == NO_USAGE and record.cost_usd is None:
+def _spent_in_vain(state: RunState, model: str, usage: Usage, cost_usd: Decimal | None = None) -> RunState:
+    """Tokens of a reply that came to nothing were paid for all the same; they count by model only, as in the reference."""
+    if usage == NO_USAGE and cost_usd is None:
         return state
     by_model = dict(state.usage_by_model)
-    by_model[record.from_model] = by_model.get(record.from_model, NO_USAGE) + record.usage
-    cost = state.cost_usd if record.cost_usd is None else (state.cost_usd or Decimal(0)) + record.cost_usd
+    by_model[model] = by_model.get(model, NO_USAGE) + usage
+    cost = state.cost_usd if cost_usd is None else (state.cost_usd or Decimal(0)) + cost_usd
     return replace(state, usage_by_model=tuple(by_model.items()), cost_usd=cost)
+
+
+def _request_lost(state: RunState, record: r.RequestLost) -> RunState:
+    paid = _spent_in_vain(state, state.reply.model, record.usage)
+    return replace(_void_open_reply(paid), outstanding=False, api_ms=state.api_ms + record.took_ms)
+
+
+def _feature_dropped(state: RunState, record: r.FeatureDropped) -> RunState:
+    if record.feature != TOOLS:
+        return state
+    return replace(state, toolless=True, outstanding=False, voided=state.voided + 1)
 
 
 def _void_open_reply(state: RunState) -> RunState:
@@ -274,56 +295,6 @@ def _nudged(state: RunState, record: r.Nudged) -> RunState:
         state,
         pending=(*state.pending, Told(TextBlock(record.text), nudge=True, alone=alone)),
         nudges=(*state.nudges, record.kind),
-        continues=state.continues + (record.kind is r.NudgeKind.CUT_OFF),
         silences=state.silences + (record.kind is r.NudgeKind.NO_OUTPUT),
         told=state.told + (not quiet),
     )
-
-
-# -- messages -------------------------------------------------------------------------------------------------------
-
-
-def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joins: bool) -> tuple[Message, ...]:
-    """The history with the pending entries as messages, alternating as the protocols want it.
-
-    The model's blocks of one request make one message, whatever came between them; what it was told makes the next. A call
-    without an answer and an answer without a call are left out, so every pair is whole. A message of the model that holds
-    nothing to show (only thinking, nothing at all) is left out too, since no protocol takes it back. With `joins`, a text
-    that follows a text of the same message begins on a new line, as the reference does.
-    """
-    entries = tuple(pending)
-    asked = {e.block.call_id for e in entries if isinstance(e, Said) and isinstance(e.block, ToolCall)}
-    answered = {e.block.call_id for e in entries if isinstance(e, Told) and isinstance(e.block, ToolResult)}
-    said: list[AssistantBlock] = []
-    before: list[Told] = []
-    told: list[Told] = []
-    message_id = MessageId("")
-    for entry in entries:
-        block = entry.block
-        if isinstance(block, ToolCall | ToolResult) and not (block.call_id in asked and block.call_id in answered):
-            continue
-        if isinstance(entry, Told):
-            told.append(entry)
-            continue
-        if not said:
-            before, told = told, []
-            message_id = entry.message_id
-        said.append(entry.block)
-    out = _tell(closed, before, joins=joins)
-    if any(isinstance(b, ToolCall | TextBlock) for b in said):
-        out = (*out, AssistantMessage(message_id, tuple(said)))
-    return _tell(out, told, joins=joins)
-
-
-def _tell(messages: tuple[Message, ...], told: list[Told], *, joins: bool) -> tuple[Message, ...]:
-    """Each block joins the user message before it, unless it stands alone or comes after the model spoke."""
-    for entry in told:
-        last = messages[-1] if messages else None
-        if not isinstance(last, UserMessage) or entry.alone:
-            messages = (*messages, UserMessage((entry.block,), nudge=entry.nudge))
-            continue
-        head = list(last.blocks)
-        if joins and isinstance(head[-1], TextBlock) and isinstance(entry.block, TextBlock) and entry.nudge:
-            head[-1] = TextBlock(head[-1].text + "\n")
-        messages = (*messages[:-1], UserMessage((*head, entry.block), nudge=last.nudge and entry.nudge))
-    return messages

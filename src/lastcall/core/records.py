@@ -62,7 +62,7 @@ class Ended(Struct, frozen=True, tag=True):
 
 
 class Asked(Struct, frozen=True, tag=True):
-    """A request is outstanding. `number` counts the run's requests from 1."""
+    """A request is outstanding. `number` counts the session's requests from 1, so that no two runs share one."""
 
     number: int
     choice: Choice = Choice.AUTO
@@ -107,12 +107,13 @@ class ReplyClosed(Struct, frozen=True, tag=True):
 
 
 class RequestLost(Struct, frozen=True, tag=True):
-    """The request ended without a complete reply; what was said of it is void."""
+    """The request ended without a complete reply; what was said of it is void, what it spent is not."""
 
     request: int
     failure: Failed
     uuid: Uuid
     took_ms: int = 0
+    usage: Usage = Usage()
 
 
 class RetryNoted(Struct, frozen=True, tag=True):
@@ -144,11 +145,12 @@ class FallbackNoted(Struct, frozen=True, tag=True):
 
 
 class FeatureDropped(Struct, frozen=True, tag=True):
-    """The deployment refused a feature; the request went out without it."""
+    """The deployment refused a feature; the request went out without it, and replies in `retracted` are void."""
 
     request: int
     feature: str
     detail: str
+    retracted: tuple[MessageId, ...] = ()
 
 
 # -- calls and their answers ----------------------------------------------------------------------------------------
@@ -185,10 +187,14 @@ class AttemptRevised(Struct, frozen=True, tag=True):
 
 
 class HeldBack(Struct, frozen=True, tag=True):
-    """An object passed the contract and waits: for the reply's other calls, for checks (`checking`)."""
+    """An object passed the contract and waits: for the reply's other calls, for checks (`checking`).
+
+    `warnings` are told if it is taken.
+    """
 
     attachment: Attachment
     checking: bool = False
+    warnings: tuple[RunWarning, ...] = ()
 
 
 class Checked(Struct, frozen=True, tag=True):

@@ -10,6 +10,7 @@ Must not go in here: rules, and anything mutable.
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import takewhile
 
 from msgspec import Struct
 
@@ -45,8 +46,8 @@ Entry = Said | Told
 class Reply(Struct, frozen=True):
     """The reply to the latest request: how far it came.
 
-    `message_ids` grows when the transport or a fallback starts the reply anew. `calls` are in the order of the reply.
-    `text` is the last text in it, `tail` the same if it is the last block, else `""`.
+    `message_ids` are all messages that spoke in it. `calls` are in the order of the reply. `text` is the last text in it,
+    `tail` the same if it is the last block, else `""`.
     """
 
     message_ids: tuple[MessageId, ...] = ()
@@ -79,7 +80,9 @@ class Setting(Struct, frozen=True):
 class RunState(Struct, frozen=True, kw_only=True):
     """A session, in the middle of a run or between two.
 
-    Everything from `run_id` on belongs to the run and is reset by a new user message.
+    Everything from `run_id` on belongs to the run and is reset by a new user message. Request numbers go on through the
+    session (`asked` is the latest, `asked_before` the last one of earlier runs), so that an event of an earlier run is
+    late by its number. `cuts` counts the replies in a row that were cut off, `pauses` those that only paused.
     """
 
     setting: Setting
@@ -90,10 +93,11 @@ class RunState(Struct, frozen=True, kw_only=True):
     retracted_messages: frozenset[MessageId] = frozenset()
     toolless: bool = False
     """Whether the deployment turned out to have no tool calls."""
+    asked: int = 0
 
     run_id: RunId = RunId("")
     outcome: Outcome | None = None
-    asked: int = 0
+    asked_before: int = 0
     voided: int = 0
     outstanding: bool = False
     reserved: bool = False
@@ -107,9 +111,9 @@ class RunState(Struct, frozen=True, kw_only=True):
     attempts: tuple[Attempt, ...] = ()
     checks: tuple[CheckVerdict, ...] = ()
     decline: DeclineHeard | None = None
-    declines_challenged: int = 0
     nudges: tuple[NudgeKind, ...] = ()
-    continues: int = 0
+    cuts: int = 0
+    pauses: int = 0
     silences: int = 0
     limits_near: frozenset[Limit] = frozenset()
     limits_hit: frozenset[Limit] = frozenset()
@@ -143,7 +147,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     @property
     def replies(self) -> int:
         """Turns spent or under way: requests that did not come to nothing."""
-        return self.asked - self.voided
+        return self.asked - self.asked_before - self.voided
 
     @property
     def surviving(self) -> Attachment | None:
@@ -152,8 +156,9 @@ class RunState(Struct, frozen=True, kw_only=True):
 
     @property
     def exhausted(self) -> bool:
-        """Whether the attempts are used up without an object."""
-        return self.contract is not None and not self.attachments and len(self.attempts) >= self.policy.max_attempts
+        """Whether the attempts are used up without an object, one that is held included."""
+        objects = self.attachments or self.held
+        return self.contract is not None and not objects and len(self.attempts) >= self.policy.max_attempts
 
     @property
     def retracted_attempts(self) -> int:
@@ -167,26 +172,32 @@ class RunState(Struct, frozen=True, kw_only=True):
 
     @property
     def repeats(self) -> int:
-        """How often the latest rejected arguments came in a row with the same problems (0 when it was not rejected)."""
-        if not self.attempts or self.attempts[-1].verdict not in (VerdictKind.REJECTED, VerdictKind.UNREADABLE):
+        """In how many replies in a row the latest rejected arguments came with the same problems; 0 if it was not rejected.
+
+        Twice in one reply is once, since the model had not seen the answer. What a fallback took back does not count.
+        """
+        seen = [a for a in self.attempts if a.verdict is not VerdictKind.RETRACTED]
+        if not seen or seen[-1].verdict not in (VerdictKind.REJECTED, VerdictKind.UNREADABLE):
             return 0
-        last, count = self.attempts[-1], 0
-        for attempt in reversed(self.attempts):
-            if (attempt.draft, attempt.problems) != (last.draft, last.problems):
-                break
-            count += 1
-        return count
+        same = takewhile(lambda a: _gist(a) == _gist(seen[-1]), reversed(seen))
+        return len({a.request for a in same})
 
     @property
     def degenerate_guarded(self) -> bool:
         """Whether an object was already sent back for having lost what a rejected draft held."""
-        return any(p.keyword == "degenerate" for a in self.attempts for p in a.problems)
+        told = (a for a in self.attempts if a.verdict is not VerdictKind.RETRACTED)
+        return any(p.keyword == "degenerate" for a in told for p in a.problems)
 
     @property
     def unanswered(self) -> tuple[ToolCall, ...]:
         """Calls of the latest reply that have no answer yet, in their order."""
         answered = {r.call_id for r in self.results}
         return tuple(c for c in self.reply.calls if c.call_id not in answered)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the model was told anything since it was last asked: answers to its calls, feedback."""
+        return any(isinstance(entry, Told) for entry in self.pending)
 
     @property
     def checking(self) -> bool:
@@ -197,6 +208,11 @@ class RunState(Struct, frozen=True, kw_only=True):
     def turns(self) -> int:
         """The reference's `num_turns`: 1 and every message sent back."""
         return 1 + self.told
+
+
+def _gist(attempt: Attempt) -> object:
+    """What makes two attempts the same: figures of problems are left out, a journal does not keep their types."""
+    return attempt.draft, [(p.path, p.keyword, p.message) for p in attempt.problems]
 
 
 def begin(setting: Setting) -> RunState:

@@ -32,7 +32,7 @@ class Channel(StrEnum):
 class ModelRequest(Struct, frozen=True, tag=True):
     """What the model is asked.
 
-    `number` counts the requests of a run from 1. With `choice` `FINISH`, only finishing tools are in `tools` if
+    `number` counts the requests of a session from 1. With `choice` `FINISH`, only finishing tools are in `tools` if
     `reserved`, else all of them are and the provider restricts the choice where its protocol can.
     `native_format` is set when the channel is `NATIVE`: the schema for the provider's own JSON format.
     """

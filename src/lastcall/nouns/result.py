@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec import Struct
 
@@ -157,6 +157,8 @@ def outcome_name(outcome: Outcome) -> str:
             return "failed"
         case Cancelled():
             return "cancelled"
+        case _:
+            assert_never(outcome)
 
 
 def reason(outcome: Outcome) -> str:  # noqa: C901, PLR0911, PLR0912
@@ -179,14 +181,8 @@ def reason(outcome: Outcome) -> str:  # noqa: C901, PLR0911, PLR0912
             return f"The {n} attempts are used up, and {m} of them were taken back by a model fallback."
         case Retracted():
             return "The object was taken back by a model fallback, and the model sent no other."
-        case Stopped(limit=Limit.TURNS, bound=bound):
-            return f"The limit of {bound} turns was reached without an object."
-        case Stopped(limit=Limit.BUDGET, bound=bound):
-            return f"The budget of {bound} was reached without an object."
-        case Stopped(limit=Limit.DEADLINE, bound=bound):
-            return f"The deadline of {bound} passed without an object."
-        case Stopped():
-            return "A limit was reached without an object."
+        case Stopped(limit=limit, bound=bound):
+            return _stopped_reason(limit, bound)
         case Failed(kind=kind, detail=detail, status=status):
             code = f" (HTTP {status})" if status else ""
             return f"{kind.value.replace('_', ' ').capitalize()}{code}: {detail}"
@@ -194,6 +190,20 @@ def reason(outcome: Outcome) -> str:  # noqa: C901, PLR0911, PLR0912
             return "The run was interrupted."
         case Cancelled():
             return "The run was terminated."
+        case _:
+            assert_never(outcome)
+
+
+def _stopped_reason(limit: Limit, bound: str) -> str:
+    match limit:
+        case Limit.TURNS:
+            return f"The limit of {bound} turns was reached without an object."
+        case Limit.BUDGET:
+            return f"The budget of {bound} was reached without an object."
+        case Limit.DEADLINE:
+            return f"The deadline of {bound} passed without an object."
+        case _:
+            assert_never(limit)
 
 
 # -- the ledger -----------------------------------------------------------------------------------------------------
@@ -215,8 +225,8 @@ class VerdictKind(StrEnum):
 class Attempt(Struct, frozen=True, tag=True):
     """One finishing call.
 
-    `n` counts from 1 within the user message; `draft` is the JSON text of what was sent; `before` is the verdict that a
-    retraction replaced.
+    `n` counts from 1 within the user message; `draft` is the JSON text of what was sent (empty for a decline); `before` is
+    the verdict that a retraction replaced; `request` is the number of the request whose reply it came in.
     """
 
     n: int
@@ -226,6 +236,7 @@ class Attempt(Struct, frozen=True, tag=True):
     problems: tuple[Problem, ...] = ()
     draft: str = ""
     before: VerdictKind | None = None
+    request: int = 0
 
 
 class RunWarning(Struct, frozen=True, tag=True):

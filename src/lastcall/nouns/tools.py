@@ -129,8 +129,8 @@ class ToolResult(Struct, frozen=True, tag=True):
     """The answer to one call.
 
     `content` is text, or content blocks as JSON text when `blocks` is true (images). `is_error` is `None` where the
-    protocol's key is left out. `display` is what the stream shows beside it (`tool_use_result`), as a JSON value. `reminder`
-    is told to the model after the content and shown to nobody else.
+    protocol's key is left out. `display` is what the stream shows beside it (`tool_use_result`), as a JSON value.
+    `reminder` is told to the model after the content and shown to nobody else.
     """
 
     call_id: CallId

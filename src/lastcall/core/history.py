@@ -1,0 +1,87 @@
+"""What was said and told, as the messages that a model is sent.
+
+A request's messages are closed when it is asked and never touched again, so that their encoded bytes can be kept; what was
+said since is pending. This module turns pending entries into messages.
+
+Must not go in here: what goes into a request beside its messages (`core.request`), any provider's wire format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from lastcall.core.state import Entry, Said, Told
+from lastcall.nouns.ids import MessageId
+from lastcall.nouns.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    Message,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    UserMessage,
+)
+from lastcall.nouns.tools import ToolCall, ToolResult
+
+_HIDDEN_KINDS = frozenset({"redacted_thinking"})
+
+
+def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joins: bool) -> tuple[Message, ...]:
+    """The history with the pending entries as messages, alternating as the protocols want it.
+
+    The model's blocks of one request make one message, whatever came between them; what it was told makes the next. A call
+    without an answer and an answer without a call are left out, so every pair is whole. A message of the model that holds
+    nothing to show (only thinking, nothing at all) is left out too, since no protocol takes it back. With `joins`, a text
+    that follows a text of the same message begins on a new line, as the reference does.
+    """
+    entries = tuple(pending)
+    asked = {e.block.call_id for e in entries if isinstance(e, Said) and isinstance(e.block, ToolCall)}
+    answered = {e.block.call_id for e in entries if isinstance(e, Told) and isinstance(e.block, ToolResult)}
+    said: list[AssistantBlock] = []
+    before: list[Told] = []
+    told: list[Told] = []
+    message_id = MessageId("")
+    for entry in entries:
+        block = entry.block
+        if isinstance(block, ToolCall | ToolResult) and not (block.call_id in asked and block.call_id in answered):
+            continue
+        if isinstance(entry, Told):
+            told.append(entry)
+            continue
+        if not said:
+            before, told = told, []
+            message_id = entry.message_id
+        said.append(entry.block)
+    out = _tell(closed, before, joins=joins)
+    if any(_shows(block) for block in said):
+        out = (*out, AssistantMessage(message_id, tuple(said)))
+    return _tell(out, told, joins=joins)
+
+
+def _shows(block: AssistantBlock) -> bool:
+    match block:
+        case ThinkingBlock():
+            return False
+        case OpaqueBlock(kind=kind):
+            return kind not in _HIDDEN_KINDS
+        case TextBlock(text=text):
+            return bool(text.strip())
+        case ToolCall():
+            return True
+        case _:
+            assert_never(block)
+
+
+def _tell(messages: tuple[Message, ...], told: list[Told], *, joins: bool) -> tuple[Message, ...]:
+    """Each block joins the user message before it, unless it stands alone or comes after the model spoke."""
+    for entry in told:
+        last = messages[-1] if messages else None
+        if not isinstance(last, UserMessage) or entry.alone:
+            messages = (*messages, UserMessage((entry.block,), nudge=entry.nudge))
+            continue
+        head = list(last.blocks)
+        if joins and isinstance(head[-1], TextBlock) and isinstance(entry.block, TextBlock) and entry.nudge:
+            head[-1] = TextBlock(head[-1].text + "\n")
+        messages = (*messages[:-1], UserMessage((*head, entry.block), nudge=last.nudge and entry.nudge))
+    return messages
