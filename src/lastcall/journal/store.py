@@ -55,28 +55,8 @@ class MemoryJournal:
         """Nothing to let go of."""
 
 
-class LineFile(Protocol):
-    """What a journal needs of a file. Every method may raise `OSError`."""
-
-    def write(self, line: bytes) -> int:
-        """Append bytes; how many were taken, as `os.write`."""
-        ...
-
-    def sync(self) -> None:
-        """Wait until everything is on the disk."""
-        ...
-
-    def truncate(self, size: int) -> None:
-        """Cut to this size."""
-        ...
-
-    def close(self) -> None:
-        """Close it, which also lets go of the lock."""
-        ...
-
-
 class DiskFile:
-    """A file of the operating system, opened for appending."""
+    """A file of the operating system, opened for appending. Every method may raise `OSError`."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -104,10 +84,10 @@ class DiskFile:
 class FileJournal:
     """A journal in a file that this process alone writes. `size` is the length in bytes of the whole lines."""
 
-    def __init__(self, file: LineFile, *, size: int, path: str) -> None:
+    def __init__(self, file: DiskFile, *, size: int, path: str) -> None:
         self.path = path
         self.size = size
-        self._file: LineFile | None = file
+        self._file: DiskFile | None = file
         self._fault = ""
 
     def append(self, records: Sequence[Record], *, at: float, durable: bool = False) -> None:
@@ -144,7 +124,7 @@ class FileJournal:
             self._fault += f"; nor can it be cut back: {_words(error)}"
 
 
-def _write_all(file: LineFile, line: bytes) -> None:
+def _write_all(file: DiskFile, line: bytes) -> None:
     rest = memoryview(line)
     while rest:
         rest = rest[file.write(bytes(rest)) :]

@@ -9,7 +9,6 @@ Must not go in here: opening (`tools.paths`), counting and decoding lines (`tool
 from __future__ import annotations
 
 import base64
-import difflib
 import os
 from decimal import Decimal
 from typing import BinaryIO
@@ -202,6 +201,8 @@ def _similar(path: str, workspace: Workspace) -> list[str]:
 
 def _near(name: str, names: tuple[str, ...]) -> list[str]:
     """Names that differ in case, in the extension, or by a few letters; the nearest ones first."""
+    import difflib  # noqa: PLC0415 -- a millisecond at each start for what happens rarely
+
     low = name.casefold()
     stem = low.rsplit(".", 1)[0]
     same = [other for other in names if other.casefold() == low or other.casefold().rsplit(".", 1)[0] == stem]

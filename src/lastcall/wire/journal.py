@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -54,8 +55,12 @@ class _Header(Struct, frozen=True):
 
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
-_DECODER: Final = msgspec.json.Decoder(_Line)
-_HEADER: Final = msgspec.json.Decoder(_Header)
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[_Line]:
+    """Made when something is read: building it costs 2 ms, and most processes only write."""
+    return msgspec.json.Decoder(_Line)
 
 
 def encode_step(records: Sequence[Record], *, at: float) -> bytes:
@@ -76,10 +81,10 @@ def decode_line(line: bytes) -> JournalStep | Damaged:
     """
     body = line.rstrip(b"\n")
     try:
-        header = _HEADER.decode(body)
+        header = msgspec.json.decode(body, type=_Header)
         _demand_known(header)
         if header.kind == "step":
-            return _step(_DECODER.decode(body))
+            return _step(_decoder().decode(body))
     except (msgspec.DecodeError, ValueError):
         return _decode_slowly(body)
     return Damaged(f"it is of an unknown kind, {header.kind!r}")
