@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,12 @@ def observe(case: dict[str, Any], root: Path, profile: str) -> dict[str, Any]:
         code = _run(argv, env, expand(case["model_replies"]), expand(case.get("stdin")), output, notes, requests)
     finally:
         os.chdir(before)
-    norm = Norm(str(root), PORT)
-    return _observed(code, argv, output.data.decode(), notes.text, requests, norm)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(100_000)  # for the recorder's own code, after the run
+    try:
+        return _observed(code, argv, output.data.decode(), notes.text, requests, Norm(str(root), PORT))
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _run(argv, env, script, stdin, output, notes, requests) -> int:

