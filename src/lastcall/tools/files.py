@@ -14,8 +14,8 @@ from decimal import Decimal
 from typing import BinaryIO
 
 import msgspec
-from msgspec.structs import replace
 from anyio import from_thread, to_thread
+from msgspec.structs import replace
 
 from lastcall.nouns.json import JsonObject
 from lastcall.nouns.profile import Profile
