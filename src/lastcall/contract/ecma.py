@@ -18,6 +18,7 @@ from lastcall.contract.ecma_pieces import (
     BOUNDARY,
     MAX_CODE,
     NOT_BOUNDARY,
+    SURROGATES,
     CharClass,
     Example,
     Piece,
@@ -38,6 +39,8 @@ _SPACES: Final[Ranges] = (
     (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF),
 )  # fmt: skip
 _LINE_ENDS: Final[Ranges] = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
+_RANGED: Final[dict[str, Ranges]] = {"Any": ((0, MAX_CODE),), "Surrogate": (SURROGATES,), "Cs": (SURROGATES,)}
+"""Properties that the engine cannot be asked for."""
 _CONTROLS: Final = {"f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _SYNTAX_CHARS: Final = "^$\\.*+?()[]{}|/"
 _QUANTIFIER = re.compile(r"\{([0-9]+)(,([0-9]*))?\}")
@@ -327,8 +330,9 @@ class _Parser:
             self.fail("Invalid property name" + (" in character class" if in_class else ""))
         self.at = match.end()
         letter, key, value = match.groups()
-        if value == "Any":
-            return CharClass(((0, MAX_CODE),) if letter == "p" else ())
+        if value in _RANGED:
+            ranges = _RANGED[value]
+            return CharClass(ranges if letter == "p" else complement(ranges))
         return CharClass((), (f"\\{letter}{{{key + '=' if key else ''}{value}}}",))
 
     # -- classes ----------------------------------------------------------------------------------------------------
