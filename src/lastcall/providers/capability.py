@@ -108,8 +108,9 @@ class CapabilityMemory:
 
     def remember(self, deployment: Deployment, feature: Feature, *, now: float) -> None:
         """Notes a refusal, here and on disk. A disk that cannot be written costs a retry on the next run, no more."""
-        self._refused = None  # another run may have learned something meanwhile
         refused = self._load()
+        for key, times in (_read(self._path) if self._path is not None else {}).items():
+            refused[key] = {**refused.get(key, {}), **times}  # another run may have learned something meanwhile
         refused.setdefault(_key(deployment), {})[feature.value] = now
         fresh = {
             key: lasting

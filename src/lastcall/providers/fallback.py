@@ -72,10 +72,10 @@ class _Fall(Struct, frozen=True):
 
 
 class FallbackProvider:
-    """A provider that is a chain of providers (`providers.Provider`)."""
+    """A provider that is a chain of providers (`providers.Provider`). `links` are its models in order."""
 
     def __init__(self, links: Sequence[Link], *, profile: Profile = Profile.NATIVE, clock: Clock | None = None) -> None:
-        self._links = tuple(links)
+        self.links = tuple(links)
         self._index = 0
         self._takes_back_blocks = profile is Profile.NATIVE
         self._clock = clock or Clock()
@@ -83,16 +83,16 @@ class FallbackProvider:
     @property
     def deployment(self) -> Deployment:
         """The model that answers now."""
-        return self._links[self._index].provider.deployment
+        return self.links[self._index].provider.deployment
 
     @property
     def dialect(self) -> Dialect:
         """What it accepts."""
-        return self._links[self._index].provider.dialect
+        return self.links[self._index].provider.dialect
 
     async def aclose(self) -> None:
         """Lets go of all of them."""
-        for link in self._links:
+        for link in self.links:
             await link.provider.aclose()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
@@ -115,7 +115,7 @@ class FallbackProvider:
         begun: tuple[MessageId, ...] = ()
         blocks = 0
         held: list[Progress] = []
-        stream = cast("AsyncGenerator[ProviderEvent]", self._links[self._index].provider.stream(request))
+        stream = cast("AsyncGenerator[ProviderEvent]", self.links[self._index].provider.stream(request))
         async with aclosing(stream) as events:
             async for event in events:
                 if isinstance(event, ReplyStarted | Retrying):
@@ -145,7 +145,7 @@ class FallbackProvider:
         if to is None:
             return None
         details = event.stop_details or {} if isinstance(event, ReplyEnded) else {}
-        model, uuid = self._links[to].provider.deployment.model, Uuid(self._clock.mint())
+        model, uuid = self.links[to].provider.deployment.model, Uuid(self._clock.mint())
         fell = FellBack(
             request.number, self.deployment.model, model, trigger, uuid, begun, event.usage, details=details
         )
@@ -162,8 +162,8 @@ class FallbackProvider:
                 return None, ""
 
     def _next(self, trigger: str, category: str) -> int | None:
-        for index in range(self._index + 1, len(self._links)):
-            link = self._links[index]
+        for index in range(self._index + 1, len(self.links)):
+            link = self.links[index]
             refusal_fits = trigger != REFUSAL or link.categories is None or category in link.categories
             if trigger in link.triggers and refusal_fits:
                 return index
