@@ -5,9 +5,12 @@ import sys
 
 def main() -> None:
     """Run the command and leave with its code."""
-    from lastcall.cli.main import main as run  # noqa: PLC0415 -- nothing at import
+    try:
+        from lastcall.cli.main import main as run  # noqa: PLC0415 -- nothing at import
 
-    sys.exit(run())
+        sys.exit(run())
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ class LastcallError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        advice = f" {self.hint}" if self.hint else ""
+        stop = "." if self.hint and self.message[-1:] not in ".!?:" else ""
+        advice = f"{stop} {self.hint}" if self.hint else ""
         return f"{place}{self.message}{advice}"
 
 

@@ -96,6 +96,12 @@ class Show:
             self.output.line(error_frame("internal", words, new_uuid()))
         return FAULT
 
+    def interrupted(self) -> int:
+        """Ctrl-C before the run began or after it ended."""
+        if self.machine and self.profile is Profile.NATIVE:
+            self.output.line(error_frame("cancelled", "The run was interrupted before it began.", new_uuid()))
+        return exit_code(Cancelled(Signal.INTERRUPT), self.profile)
+
     def _text(self, result: TerminalResult, stage: Stage) -> None:
         if self.profile is Profile.COMPAT:
             self.output.write(compat_text(result, stage).encode("utf-8", "replace"))
@@ -149,7 +155,7 @@ def run_print(
     except LastcallError as error:
         return show.refusal(error)
     except KeyboardInterrupt:
-        return exit_code(Cancelled(Signal.INTERRUPT), profile)
+        return show.interrupted()
     except Exception as error:
         if environment.get("LASTCALL_LOG") == "debug":
             raise

@@ -236,7 +236,12 @@ def compat_text(result: TerminalResult, stage: Stage) -> str:
 
 
 def error_frame(code: str, words: str, uuid: str) -> Frame:
-    """The envelope when no run took place, or lastcall itself failed: nothing was sent, or it is unknown what was."""
+    """The envelope when no run took place, or lastcall itself failed: nothing was sent, or it is unknown what was.
+
+    `code` is `internal`, `cancelled`, or the slug of the error that kept the run from beginning.
+    """
+    outcome, terminal = _NO_RUN.get(code, ("usage", "usage"))
+    unknown = code == "internal"
     return {
         "type": "result",
         "subtype": "error_during_execution",
@@ -246,15 +251,18 @@ def error_frame(code: str, words: str, uuid: str) -> Frame:
         "num_turns": 0,
         "stop_reason": None,
         "session_id": "",
-        "total_cost_usd": 0 if code != "internal" else None,
-        "usage": usage_value(Usage(0, 0, 0, 0) if code != "internal" else Usage()),
+        "total_cost_usd": None if unknown else 0,
+        "usage": usage_value(Usage() if unknown else Usage(0, 0, 0, 0)),
         "modelUsage": {},
         "permission_denials": [],
         "errors": [words],
-        "terminal_reason": "internal_error" if code == "internal" else "usage",
+        "terminal_reason": terminal,
         "uuid": uuid,
-        "lastcall": {"outcome": "failed" if code == "internal" else "usage", "code": code, "reason": words, "attempts": []},
+        "lastcall": {"outcome": outcome, "code": code, "reason": words, "attempts": []},
     }
+
+
+_NO_RUN = {"internal": ("failed", "internal_error"), "cancelled": ("cancelled", "aborted")}
 
 
 # -- what lastcall knows --------------------------------------------------------------------------------------------
