@@ -384,6 +384,17 @@ def test_nobody_listening_is_a_network_failure_that_names_the_address() -> None:
     assert "SECRET" not in repr(told)
 
 
+def test_an_address_or_a_header_that_cannot_be_sent_is_a_failure_too() -> None:
+    for service in (
+        messages_service("http://[::1%25x]:1"),
+        messages_service("http://127.0.0.1:1", api_key="a\nb"),
+        messages_service("http://127.0.0.1:1", api_key="é"),
+    ):
+        subject = HttpProvider(Deployment("anthropic", "x", max_retries=0), ANTHROPIC, service, clock=TestClock())
+        told = anyio.run(everything, subject)
+        assert failed(told).kind is FailureKind.NETWORK
+
+
 # -- secrets ----------------------------------------------------------------------------------------------------------
 
 

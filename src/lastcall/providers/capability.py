@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -148,6 +147,8 @@ def _read(path: Path) -> dict[str, dict[str, float]]:
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     """Replaces the file at once, readable by its owner only."""
+    import tempfile  # noqa: PLC0415 -- 4 ms, and only a refusal needs it
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".capabilities-")  # made with mode 0600

@@ -168,7 +168,7 @@ def _open(name: str, env: Mapping[str, str], settings: ModelSettings, rules: Ret
 
 def _open_anthropic(name: str, env: Mapping[str, str], settings: ModelSettings, rules: RetryRules) -> Provider:
     base_url = env.get("ANTHROPIC_BASE_URL", "")
-    key, token = env.get("ANTHROPIC_API_KEY", ""), env.get("ANTHROPIC_AUTH_TOKEN", "")
+    key, token = _secret(env, "ANTHROPIC_API_KEY"), _secret(env, "ANTHROPIC_AUTH_TOKEN")
     full = models.full_name(name, env)
     _check(name, full, bool(key or token or base_url), "ANTHROPIC_API_KEY", "anthropic")
     deployment = _deployment("anthropic", full, base_url, settings, models.most_tokens(full))
@@ -180,7 +180,7 @@ def _open_anthropic(name: str, env: Mapping[str, str], settings: ModelSettings, 
 
 
 def _open_openai(name: str, env: Mapping[str, str], settings: ModelSettings, rules: RetryRules) -> Provider:
-    base_url, key = env.get("OPENAI_BASE_URL", ""), env.get("OPENAI_API_KEY", "")
+    base_url, key = env.get("OPENAI_BASE_URL", ""), _secret(env, "OPENAI_API_KEY")
     _check(name, name, bool(key or base_url), "OPENAI_API_KEY", "openai")
     deployment = _deployment("openai", name, base_url, settings, 0)
     service = completions_service(base_url, api_key=key, agent=settings.agent)
@@ -212,6 +212,16 @@ def _check(name: str, full: str, has_access: bool, variable: str, kind: str) -> 
     if not has_access:
         hint = f"Set {variable}, or use --model local for the embedded model."
         raise BadConfig(f"the model {name} needs {variable}, which is not set.", hint=hint, where="--model")
+
+
+def _secret(env: Mapping[str, str], variable: str) -> str:
+    """A key as it can stand in a header: files and shells leave line ends and quotes around it."""
+    value = env.get(variable, "").strip()
+    if value and not (value.isascii() and value.isprintable() and '"' not in value and " " not in value):
+        raise BadConfig(
+            "the key holds characters that no key has.", hint="Look for quotes and line breaks.", where=variable
+        )
+    return value
 
 
 def _deployment(kind: str, name: str, base_url: str, settings: ModelSettings, most: int) -> Deployment:

@@ -6,7 +6,6 @@ Must not go in here: deadlines of a run (`runtime.limits`).
 from __future__ import annotations
 
 import os
-import random
 import time
 
 import anyio
@@ -29,7 +28,7 @@ class Clock:
 
     def chance(self) -> float:
         """A number from 0 to 1, for spreading retries."""
-        return random.random()  # noqa: S311 -- no secret depends on it
+        return int.from_bytes(os.urandom(4), "big") / 2**32
 
     def mint(self) -> str:
         """A new unique name: a random UUID, written out because importing `uuid` costs more than all names of a run."""

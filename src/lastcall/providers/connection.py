@@ -16,7 +16,7 @@ from typing import Final
 import anyio
 import httpx2
 
-from lastcall.errors import BadConfig, BrokenStream, Unreachable
+from lastcall.errors import BrokenStream, Unreachable
 
 MAX_CONNECTIONS: Final = 100
 
@@ -53,7 +53,10 @@ class Answer:
 
 
 class Connection:
-    """Requests to one address over connections that are used again."""
+    """Requests to one address over connections that are used again.
+
+    Raises `Unreachable` for an address or a header that cannot be sent.
+    """
 
     def __init__(self, url: str, headers: Mapping[str, str], *, connect_timeout_s: float) -> None:
         self._url = url
@@ -65,7 +68,7 @@ class Connection:
             self._client = httpx2.AsyncClient(headers=dict(headers), timeout=timeout, limits=limits, verify=verify)
             httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError) as error:
-            raise BadConfig(f"the address or a header cannot be used: {error}", hint="Check the base URL.") from None
+            raise Unreachable(f"the address or a header cannot be used: {error}") from None
 
     @asynccontextmanager
     async def post(self, body: bytes, *, wait_s: float) -> AsyncIterator[Answer]:

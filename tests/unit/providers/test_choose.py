@@ -83,12 +83,15 @@ def test_without_a_name_what_is_configured_answers_else_the_embedded_model(env: 
         ("scripted:/nowhere.json", {}, "cannot be read"),
         ("haiku", {**ANTHROPIC_ENV, "ANTHROPIC_BASE_URL": "nonsense"}, "ANTHROPIC_BASE_URL: the base URL"),
         ("gpt-5", {"OPENAI_BASE_URL": "nonsense"}, "OPENAI_BASE_URL: the base URL"),
+        ("haiku", {"ANTHROPIC_API_KEY": "a\nb"}, "ANTHROPIC_API_KEY: the key holds characters that no key has"),
+        ("gpt-5", {"OPENAI_API_KEY": "kéy"}, "OPENAI_API_KEY: the key holds characters that no key has"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_sentence(name: str | None, env: dict[str, str], message: str) -> None:
     with pytest.raises(BadConfig, match=message) as caught:
         choose(name, env)
     assert "\n" not in str(caught.value)
+    assert "kéy" not in str(caught.value)
 
 
 def test_a_service_of_ones_own_needs_no_key_and_takes_any_name() -> None:
