@@ -9,7 +9,6 @@ Must not go in here: the end of a run (`core.decide`), the words (`contract.word
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import assert_never
 
 from msgspec import Struct
@@ -32,7 +31,7 @@ from lastcall.nouns.tools import Arguments, ResultKind, ToolCall, ToolResult, Un
 
 def distinct(draft: Draft, call: ToolCall, message_id: MessageId) -> ToolCall:
     """`call` as one of `message_id`, its id one that no earlier call of the session has (models and servers repeat ids)."""
-    free = _free_id(call.call_id or CallId("call"), draft.state.call_ids)
+    free = _free_id(call.call_id or CallId("call"), draft.state)
     if free == call.call_id and message_id == call.message_id:
         return call
     return replace(call, call_id=free, message_id=message_id, made_id=call.made_id or free != call.call_id)
@@ -258,12 +257,12 @@ def _is_object_text(state: RunState) -> bool:
 
 def _text_id(state: RunState) -> CallId:
     """An id for an attempt without a call: its message's, with a number where a server repeats those."""
-    return _free_id(CallId(state.reply.message_ids[-1]), {a.call_id for a in state.attempts})
+    return _free_id(CallId(state.reply.message_ids[-1]), state)
 
 
-def _free_id(wanted: CallId, known: Collection[CallId]) -> CallId:
+def _free_id(wanted: CallId, state: RunState) -> CallId:
     n, free = 2, wanted
-    while free in known:
+    while free in state.call_ids or any(a.call_id == free for a in state.attempts):
         n, free = n + 1, CallId(f"{wanted}_{n}")
     return free
 

@@ -33,7 +33,7 @@ def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joi
     The model's blocks of one request make one message, whatever came between them; what it was told makes the next. A call
     without an answer and an answer without a call are left out, so every pair is whole. A message of the model that holds
     nothing to show (only thinking, nothing at all) is left out too, since no protocol takes it back. With `joins`, a text
-    that follows a text of the same message begins on a new line, as the reference does.
+    of lastcall's own is set apart from a text beside it by a new line, as the reference does.
     """
     entries = tuple(pending)
     asked = {e.block.call_id for e in entries if isinstance(e, Said) and isinstance(e.block, ToolCall)}
@@ -55,8 +55,16 @@ def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joi
         said.append(entry.block)
     out = _tell(closed, before, joins=joins)
     if any(_shows(block) for block in said):
-        out = (*out, AssistantMessage(message_id, tuple(said)))
+        out = _say(out, AssistantMessage(message_id, tuple(said)))
     return _tell(out, told, joins=joins)
+
+
+def _say(messages: tuple[Message, ...], message: AssistantMessage) -> tuple[Message, ...]:
+    """A reply joins the one before it if nothing was told between them (it paused)."""
+    last = messages[-1] if messages else None
+    if not isinstance(last, AssistantMessage):
+        return (*messages, message)
+    return (*messages[:-1], AssistantMessage(last.message_id, (*last.blocks, *message.blocks)))
 
 
 def _shows(block: AssistantBlock) -> bool:
@@ -75,13 +83,17 @@ def _shows(block: AssistantBlock) -> bool:
 
 def _tell(messages: tuple[Message, ...], told: list[Told], *, joins: bool) -> tuple[Message, ...]:
     """Each block joins the user message before it, unless it stands alone or comes after the model spoke."""
+    before: Told | None = None
     for entry in told:
         last = messages[-1] if messages else None
         if not isinstance(last, UserMessage) or entry.alone:
             messages = (*messages, UserMessage((entry.block,), nudge=entry.nudge))
+            before = entry
             continue
         head = list(last.blocks)
-        if joins and isinstance(head[-1], TextBlock) and isinstance(entry.block, TextBlock) and entry.nudge:
+        of_ours = entry.nudge or (before is not None and before.nudge)
+        if joins and isinstance(head[-1], TextBlock) and isinstance(entry.block, TextBlock) and of_ours:
             head[-1] = TextBlock(head[-1].text + "\n")
         messages = (*messages[:-1], UserMessage((*head, entry.block), nudge=last.nudge and entry.nudge))
+        before = entry
     return messages
