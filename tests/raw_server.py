@@ -66,8 +66,8 @@ class RawServer:
         try:
             while await self._answer(reader, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client is gone, or the test is over
         finally:
             self._open.discard(writer)
             writer.close()

@@ -21,7 +21,7 @@ from lastcall.core.events import BlockEnded, ReplyEnded, ReplyStarted
 from lastcall.nouns.ids import CallId, MessageId, Uuid
 from lastcall.nouns.messages import AssistantBlock, TextBlock, ThinkingBlock
 from lastcall.nouns.result import NO_USAGE, Usage
-from lastcall.nouns.tools import ToolCall, Unreadable
+from lastcall.nouns.tools import ToolCall, Unreadable, UnreadableCause
 from lastcall.wire.failure import read_error_event
 from lastcall.wire.json import (
     clean_text,
@@ -44,6 +44,8 @@ _STOP_REASONS: Final = {
     "length": "max_tokens",
     "content_filter": "refusal",
 }
+
+_STOPPED_SHORT: Final = frozenset({UnreadableCause.TRUNCATED, UnreadableCause.EMPTY})
 
 
 class _Lane:
@@ -70,6 +72,7 @@ class OpenAIDecoder:
         self._call_ids: set[str] = set()
         self._finish_reason: str | None = None
         self._refused = ""
+        self._stops_short = False
         self._ended = False
         self.message_id: MessageId | None = None
         self.blocks_ended = 0
@@ -255,6 +258,7 @@ class OpenAIDecoder:
         if isinstance(call.arguments, Unreadable) and are_snapshots(lane.pieces):
             whole = lane.pieces[-1]
             call = read_call(call_id, self.message_id, lane.name, whole, limits=self._hearing.limits, made_id=made)
+        self._stops_short |= isinstance(call.arguments, Unreadable) and call.arguments.cause in _STOPPED_SHORT
         return call
 
     def _finish(self) -> list[Heard]:
@@ -273,7 +277,8 @@ class OpenAIDecoder:
     def _stop_reason(self, *, has_calls: bool) -> str | None:
         """The reason in the Messages API's words.
 
-        Some servers say `tool_calls` or `stop` for a call that ran into the bound on the output: the count tells.
+        Some servers say `tool_calls` or `stop` for a call that ran into the bound on the output: it stops short, and the
+        count has reached the bound.
         """
         reason = self._finish_reason
         mapped = _STOP_REASONS.get(reason, reason) if reason is not None else None
@@ -282,7 +287,8 @@ class OpenAIDecoder:
         if not has_calls or mapped not in (None, "end_turn", "tool_use"):
             return mapped
         bound, spent = self._hearing.max_tokens, self.usage.output_tokens
-        return "max_tokens" if bound and spent is not None and spent >= bound else "tool_use"
+        cut_off = self._stops_short and bound and spent is not None and spent >= bound
+        return "max_tokens" if cut_off else "tool_use"
 
     def _add_usage(self, chunk: dict[str, Any]) -> None:
         told = object_of(chunk, "usage")

@@ -315,6 +315,15 @@ def test_a_call_at_the_bound_of_the_output_was_cut_off(reason: str) -> None:
     assert ended(*reply[:2], max_tokens=40).stop_reason == "tool_use"
 
 
+def test_a_call_that_is_whole_at_the_bound_is_whole() -> None:
+    reply = (
+        chunk(piece(PASS, index=0, id="x", name="f")),
+        chunk({}, "tool_calls"),
+        chunk(usage={"completion_tokens": 40}),
+    )
+    assert ended(*reply, max_tokens=40).stop_reason == "tool_use"
+
+
 # -- how a stream ends ----------------------------------------------------------------------------------------------
 
 
