@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from lastcall.contract.budgets import PROBLEMS_LISTED, BudgetExceeded
 from lastcall.contract.coercion import coerce_top_level, input_issue
+from lastcall.contract.diagnosis import diagnosed
 from lastcall.contract.dialects import choose_dialect
 from lastcall.contract.finishing_tools import decline_tool, finish_tool
 from lastcall.contract.json_text import JsonFault, lone_surrogates, read_json, write_json
@@ -32,6 +33,9 @@ from lastcall.nouns.tools import Arguments, ToolDefinition, Unreadable
 
 ARGUMENT_DEPTH: Final = 512
 """How deep the arguments of an attempt may nest."""
+
+DIAGNOSED: Final = 60
+"""Problems that get their figures and hints; more than this do not go to the model anyway."""
 
 _TOOL_NOTE: Final = (
     "Finish by calling StructuredOutput with the result; it is checked against the schema. Text alone does not reach the "
@@ -209,9 +213,19 @@ class Contract:
         except BudgetExceeded as error:
             return Rejected((Problem(prefix, "budget", error.message),), 1)
         if found.total:
-            return Rejected(_below(prefix, found.listed), found.total)
+            listed = found.listed
+            if self.profile is Profile.NATIVE:
+                listed = diagnosed(listed[:DIAGNOSED], value, self._fits) + listed[DIAGNOSED:]
+            return Rejected(_below(prefix, listed), found.total)
         broken = tuple(problem for rule in self.rules for problem in rule.problems(fresh({WRAP: value})[WRAP]))
         return Rejected(_below(prefix, broken), len(broken)) if broken else None
+
+    def _fits(self, value: JsonValue) -> bool:
+        """Whether another value would have fitted the schema: for hints only."""
+        try:
+            return not self._validator.problems(value).total
+        except BudgetExceeded:
+            return False
 
 
 def compile_contract(

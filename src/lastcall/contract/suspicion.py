@@ -98,7 +98,7 @@ def degenerate(text: str, rejected: tuple[str, ...]) -> Problem | None:
     stubs = [(path, s) for path, s in now if s not in meant and s.strip().strip(".").lower() in _STUBS]
     if stubs and len(stubs) * 2 >= len(now):
         path, stub = stubs[0]
-        return Problem(path, "degenerate", "holds a placeholder that no rejected draft held", {"got": stub})
+        return Problem(path, "degenerate", "holds a placeholder that no rejected draft held", {"got": f'"{stub}"'})
     if before >= _ENOUGH and kept < before * _LOST:
         return Problem(
             "",

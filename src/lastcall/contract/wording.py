@@ -253,7 +253,7 @@ def _rich(problem: Problem) -> str:
         case _:
             pass
     if "got" in params:
-        parts.append(f" (got {_short(params['got'])})")
+        parts.append(f" (got {params['got']})")
     if "hint" in params:
         parts.append(f"; {params['hint']}")
     return "".join(parts)
