@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
+import tempfile
 import threading
 from pathlib import Path
 
@@ -212,6 +214,70 @@ def test_listing_names_a_directory_and_nothing_else(place):
     assert refused(workspace.list_directory("..", at_most=10)) is Reason.OUTSIDE
     assert refused(workspace.list_directory("a.txt", at_most=10)) is Reason.SPECIAL
     assert refused(workspace.list_directory("none", at_most=10)) is Reason.MISSING
+
+
+def as_nobody(act):
+    """What `act` gives in a process without any privilege (root may read everything)."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+            os.write(write_end, repr(act()).encode())
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    os.waitpid(child, 0)
+    with os.fdopen(read_end, "rb") as answer:
+        return answer.read().decode()
+
+
+def test_what_the_system_forbids_is_told_as_such():
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        (place / "shut").mkdir()
+        (place / "shut" / "inner").mkdir()
+        (place / "shut" / "a.txt").write_text("x")
+        (place / "secret.txt").write_text("x")
+        (place / "unlisted").mkdir()
+        (place / "shut").chmod(0o000)
+        (place / "secret.txt").chmod(0o000)
+        (place / "unlisted").chmod(0o311)
+        place.chmod(0o755)
+
+        def look():
+            workspace = Workspace(name)
+            return [
+                workspace.open_file("secret.txt").message,
+                workspace.open_file("shut/a.txt").message,
+                workspace.open_file("shut/inner/b.txt").message,
+                workspace.open_file("shut").reason.value,
+                workspace.list_directory("unlisted", at_most=3).message,
+            ]
+
+        told = eval(as_nobody(look))
+        (place / "shut").chmod(0o755)
+    assert told == [
+        "secret.txt cannot be opened: permission denied.",
+        "shut/a.txt cannot be opened: permission denied.",
+        "shut/inner/b.txt cannot be opened: permission denied.",
+        "directory",
+        "unlisted cannot be opened: permission denied.",
+    ]
+
+
+def test_too_many_open_files_are_told_as_such(place):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = len(os.listdir("/dev/fd"))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (used + 2, hard))
+        found = Workspace(str(place)).open_file("sub/b.txt")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert refused(found) is Reason.UNREADABLE
+    assert "too many open files" in found.message
 
 
 def test_no_descriptor_is_left_open(place):
