@@ -79,6 +79,11 @@ def schema_of(annotation: Any) -> tuple[OutputSchema, Loader]:
     return _from_pydantic(annotation)
 
 
+def _no_schema(annotation: Any, error: Exception) -> BadSchema:
+    first_line = str(error).partition("\n")[0]
+    return BadSchema(f"The type {_named(annotation)} has no JSON Schema: {first_line}")
+
+
 def _named(annotation: Any) -> str:
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
@@ -99,9 +104,12 @@ def _from_pydantic(annotation: Any) -> tuple[OutputSchema, Loader]:
         described = adapter.json_schema()
     except pydantic.errors.PydanticSchemaGenerationError:
         return _from_msgspec(annotation)
-    except (pydantic.errors.PydanticUserError, pydantic.errors.PydanticUndefinedAnnotation, TypeError) as error:
-        first_line = str(error).partition("\n")[0]
-        raise BadSchema(f"The type {_named(annotation)} has no JSON Schema: {first_line}") from None
+    except pydantic.errors.PydanticUserError as error:
+        if error.code == "typed-dict-version":
+            return _from_msgspec(annotation)  # which takes the standard library's, before Python 3.12 too
+        raise _no_schema(annotation, error) from None
+    except (pydantic.errors.PydanticUndefinedAnnotation, TypeError) as error:
+        raise _no_schema(annotation, error) from None
 
     def load(value: JsonValue) -> tuple[object, tuple[Problem, ...]]:
         try:
@@ -156,8 +164,7 @@ def _from_msgspec(annotation: Any) -> tuple[OutputSchema, Loader]:
         described = msgspec.json.schema(annotation)
         decoder = msgspec.json.Decoder(annotation)
     except (TypeError, RuntimeError) as error:
-        first_line = str(error).partition("\n")[0]
-        raise BadSchema(f"The type {_named(annotation)} has no JSON Schema: {first_line}") from None
+        raise _no_schema(annotation, error) from None
 
     def load(value: JsonValue) -> tuple[object, tuple[Problem, ...]]:
         try:

@@ -23,7 +23,7 @@ from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.schema import OutputSchema
 
-MAX_TRIES: Final = 300
+MAX_TRIES: Final = 200
 MAX_DEPTH: Final = 60
 _SHOWN_DEPTH: Final = 4
 """How deep optional properties are shown; below, only what is required."""
@@ -43,27 +43,29 @@ def sample(schema: OutputSchema, *, profile: Profile = Profile.NATIVE) -> JsonVa
     """
     dialect = choose_dialect(schema.value, profile)
     validator = compile_validator(schema.value, dialect, assert_formats=profile is Profile.NATIVE)
-    choices = Choices()
     root = fresh(schema.value)
     modernise(root)
-    for _ in range(MAX_TRIES):
-        try:
-            value = _Builder(root, choices).value(root, 0)
-            if not validator.problems(value).total:
-                return value
-        except (NoSample, BudgetExceeded):
-            pass
-        if not choices.advance():
-            break
+    for frugal in (False, True):
+        choices = Choices()
+        for _ in range(MAX_TRIES):
+            try:
+                value = _Builder(root, choices, frugal=frugal).value(root, 0)
+                if not validator.problems(value).total:
+                    return value
+            except (NoSample, BudgetExceeded):
+                pass
+            if not choices.advance():
+                break
     raise BadSchema("No small instance of this schema was found; there may be none.")
 
 
 class _Builder:
-    """One try: builds a value by the choices that are due."""
+    """One try: builds a value by the choices that are due; a frugal one leaves out what is not required."""
 
-    def __init__(self, root: JsonObject, choices: Choices) -> None:
+    def __init__(self, root: JsonObject, choices: Choices, *, frugal: bool) -> None:
         self.root = root
         self.choices = choices
+        self.frugal = frugal
         choices.begin()
 
     def value(self, schema: Any, depth: int, variant: int = 0) -> JsonValue:
@@ -155,8 +157,6 @@ class _Builder:
         properties = node.get("properties", {})
         required = list(node.get("required", []))
         names = [name for name in properties if name in required or self._is_shown(properties[name], depth)]
-        if names and depth <= _SHOWN_DEPTH and self.choices.pick(2):
-            names = [name for name in names if name in required]
         names += [name for name in required if name not in names]
         names = _with_dependents(names, node)
         least, most = int(node.get("minProperties", 0)), int(node.get("maxProperties", 1 << 30))
@@ -164,11 +164,13 @@ class _Builder:
         names += self._extra_names(node, names, least - len(names))
         out: dict[str, JsonValue] = {}
         for name in names:
+            if name in properties and name not in required and len(names) > least and self.choices.pick(2):
+                continue
             out[name] = self.value(self._member(node, name), depth + 1, variant)
         return out
 
     def _is_shown(self, schema: Any, depth: int) -> bool:
-        return schema is not False and depth < _SHOWN_DEPTH
+        return schema is not False and depth < _SHOWN_DEPTH and not self.frugal
 
     def _member(self, node: dict[str, Any], name: str) -> Any:
         """The schema of one property: what is declared for it, and the patterns that its name matches."""

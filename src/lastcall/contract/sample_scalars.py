@@ -72,12 +72,13 @@ def _by_pattern(pattern: str, least: int, most: int, variant: int) -> str:
         raise NoSample from None
     if example is None:
         raise NoSample
-    text = example.text(least + variant)
+    shortest = example.text(least)
+    text = example.text(len(shortest) + variant)
     if len(text) < least:
         text = next((t for t in (text.ljust(least, "a"), text.rjust(least, "a")) if matches(pattern, t)), text)
-    if variant and text == example.text(least):
+    if variant and text == shortest:
         text = _changed(pattern, text, variant)
-    if len(text) > most or not matches(pattern, text):
+    if not least <= len(text) <= most or not matches(pattern, text):
         raise NoSample
     return text
 
