@@ -1,8 +1,8 @@
 """Requests of the Messages API.
 
 The form is the one recorded of the reference: content as blocks, the answers to calls before any text of the same
-message, `tool_choice` and `strict` only when asked for, extended thinking by the family of the model. The bytes of
-every message are kept from one request to the next, found by the message's identity: a turn costs what it adds.
+message, `tool_choice` and `strict` only when asked for, extended thinking by the family of the model. What was
+written once is kept from one request to the next (`wire.history`): a turn costs what it adds.
 
 Must not go in here: replies (`wire.anthropic_reply`), headers and addresses (`providers.anthropic`).
 """
@@ -10,8 +10,9 @@ Must not go in here: replies (`wire.anthropic_reply`), headers and addresses (`p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -30,6 +31,7 @@ from lastcall.nouns.profile import Profile
 from lastcall.nouns.request import Choice, ModelRequest
 from lastcall.nouns.tools import ToolCall, ToolDefinition, ToolResult
 from lastcall.wire.dialect import Dialect, Feature
+from lastcall.wire.history import Groups, KeptHistory
 from lastcall.wire.json import clean_text, encode_value, sendable_arguments
 from lastcall.wire.params import ModelParams
 
@@ -49,7 +51,7 @@ class AnthropicEncoder:
     def __init__(self, profile: Profile = Profile.NATIVE) -> None:
         self._as_written = profile is Profile.COMPAT
         self._nudges_apart = profile is Profile.COMPAT
-        self._known: dict[int, tuple[Message, bytes]] = {}
+        self._history = KeptHistory(self._groups)
 
     def encode(self, request: ModelRequest, params: ModelParams, dialect: Dialect, *, stream: bool = True) -> bytes:
         """The body of `POST /v1/messages`."""
@@ -68,40 +70,35 @@ class AnthropicEncoder:
             head["output_config"] = output_config
         if params.temperature is not None:
             head["temperature"] = params.temperature
-        body = [
-            encode_value(head)[:-1],
-            b',"messages":[',
-            b",".join(self._messages(request.messages, marks=marks)),
-            b"]",
-        ]
+        closed, last = self._history.join(request.messages)
+        if marks and last.startswith(b'{"role":"user"') and _may_be_marked(request.messages[-1]):
+            last = last.removesuffix(b"}]}") + _CACHE_MARK + b"}]}"
+        body: list[bytes | bytearray] = [encode_value(head)[:-1], b',"messages":[', closed, last, b"]"]
         if tools:
             body += [b',"tools":', encode_value([_tool(tool, dialect) for tool in tools])]
         return b"".join((*body, b"}"))
 
     # -- messages ---------------------------------------------------------------------------------------------------
 
-    def _messages(self, messages: tuple[Message, ...], *, marks: bool) -> list[bytes]:
-        """The messages, neighbours of one role joined, empty ones left out; the last is marked for caching."""
-        known: dict[int, tuple[Message, bytes]] = {}
-        written: list[tuple[tuple[str, int], bytes]] = []
+    def _groups(self, messages: Sequence[Message]) -> Groups:
+        """The messages as they go out: neighbours of one role joined, empty ones left out."""
+        written: list[tuple[tuple[str, int], int, bytes]] = []
         for index, message in enumerate(messages):
-            kept = self._known.get(id(message))
-            blocks = kept[1] if kept is not None and kept[0] is message else self._blocks(message)
-            known[id(message)] = (message, blocks)
+            blocks = self._blocks(message)
             apart = index if self._nudges_apart and isinstance(message, UserMessage) and message.nudge else -1
             if blocks:
-                written.append((("user" if isinstance(message, UserMessage) else "assistant", apart), blocks))
-        self._known = known
+                role = "user" if isinstance(message, UserMessage) else "assistant"
+                written.append(((role, apart), index, blocks))
         last = len(messages) - 1
-        joined = []
-        for (role, apart), group in groupby(written, key=lambda item: item[0]):
+        groups: Groups = []
+        for (role, apart), members in groupby(written, key=itemgetter(0)):
+            (_, first, blocks), *others = members
             if 0 <= apart < last:
-                joined.append(b'{"role":"user","content":%b}' % _only_text(messages[apart]))
+                groups.append((first, b'{"role":"user","content":%b}' % _only_text(messages[apart])))
             else:
-                joined.append(b'{"role":"%b","content":[%b]}' % (role.encode(), b",".join(blocks for _, blocks in group)))
-        if marks and messages and joined and _may_be_marked(messages[-1]):
-            joined[-1] = joined[-1].removesuffix(b"}]}") + _CACHE_MARK + b"}]}"
-        return joined
+                content = b",".join((blocks, *(more for _, _, more in others)))
+                groups.append((first, b'{"role":"%b","content":[%b]}' % (role.encode(), content)))
+        return groups
 
     def _blocks(self, message: Message) -> bytes:
         match message:

@@ -2,15 +2,15 @@
 
 The form that OpenAI documents and compatible servers share: plain strings where there is only text, one `tool` message
 an answer, directly after the calls. History is always well-formed: every call has a plain id and arguments that are the
-text of a JSON object, every answer follows its call. The bytes of every message are kept from one request to the next,
-found by the message's identity.
+text of a JSON object, every answer follows its call. What was written once is kept from one request to the next
+(`wire.history`).
 
 Must not go in here: replies (`wire.openai_reply`), headers and addresses (`providers.openai`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, assert_never
 
 from lastcall.nouns.messages import (
@@ -27,6 +27,7 @@ from lastcall.nouns.schema import StrictSchema
 from lastcall.nouns.tools import ToolCall, ToolDefinition, ToolResult
 from lastcall.wire.anthropic import choose_tools, plain_name
 from lastcall.wire.dialect import Dialect, Feature
+from lastcall.wire.history import Groups, KeptHistory
 from lastcall.wire.json import clean_text, encode_value, object_of, objects_of, read_object, sendable_arguments, text_of
 from lastcall.wire.params import ModelParams
 
@@ -39,7 +40,7 @@ class OpenAIEncoder:
 
     def __init__(self, profile: Profile = Profile.NATIVE) -> None:
         del profile  # the reference does not speak this protocol, so there is nothing to be compatible with
-        self._known: dict[int, tuple[Message, bytes]] = {}
+        self._history = KeptHistory(_groups)
 
     def encode(self, request: ModelRequest, params: ModelParams, dialect: Dialect, *, stream: bool = True) -> bytes:
         """The body of `POST /chat/completions`."""
@@ -56,23 +57,17 @@ class OpenAIEncoder:
             head["tool_choice"] = _choice(tool_choice)
         if request.native_format is not None and dialect.has(Feature.NATIVE_FORMAT):
             head["response_format"] = _format(request, dialect)
-        messages = [*_system(request.system, dialect), *self._messages(request.messages)]
-        return encode_value(head)[:-1] + b',"messages":[' + b",".join(messages) + b"]}"
-
-    def _messages(self, messages: tuple[Message, ...]) -> list[bytes]:
-        known: dict[int, tuple[Message, bytes]] = {}
-        written: list[bytes] = []
-        for message in messages:
-            kept = self._known.get(id(message))
-            bodies = kept[1] if kept is not None and kept[0] is message else _message(message)
-            known[id(message)] = (message, bodies)
-            if bodies:
-                written.append(bodies)
-        self._known = known
-        return written
+        closed, last = self._history.join(request.messages)
+        system = _system(request.system, dialect) + (b"," if request.system and last else b"")
+        return b"".join((encode_value(head)[:-1], b',"messages":[', system, closed, last, b"]}"))
 
 
 # -- messages -------------------------------------------------------------------------------------------------------
+
+
+def _groups(messages: Sequence[Message]) -> Groups:
+    bodies = ((index, _message(message)) for index, message in enumerate(messages))
+    return [(index, body) for index, body in bodies if body]
 
 
 def _message(message: Message) -> bytes:
@@ -150,11 +145,11 @@ def _part(block: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "text", "text": text_of(members, "text") or encode_value(members).decode()}
 
 
-def _system(text: str, dialect: Dialect) -> list[bytes]:
+def _system(text: str, dialect: Dialect) -> bytes:
     if not text:
-        return []
+        return b""
     role = "system" if dialect.has(Feature.SYSTEM_ROLE) else "user"
-    return [encode_value({"role": role, "content": clean_text(text)})]
+    return encode_value({"role": role, "content": clean_text(text)})
 
 
 # -- settings -------------------------------------------------------------------------------------------------------

@@ -277,7 +277,7 @@ def test_the_event_name_serves_where_the_type_is_missing() -> None:
 
 
 def test_a_reply_whose_stop_reason_is_known_needs_no_message_stop() -> None:
-    assert decode(START, *text(0, "a"), DELTA)[-1] == ReplyEnded(1, M, "tool_use", Usage(100, 20))
+    assert decode(START, *text(0, "a"), DELTA)[-1] == ReplyEnded(1, M, "tool_use", Usage(100, 20), announced=False)
 
 
 def test_a_reply_with_message_stop_needs_no_message_delta() -> None:
@@ -318,7 +318,7 @@ def test_the_reference_drops_open_blocks_and_takes_an_orderly_close() -> None:
     ]
     cut = decode(START, *text(0, "hello"), *call(1, '{"a":')[:-1], rules=COMPAT)
     assert [event.block for event in cut if isinstance(event, BlockEnded)] == [TextBlock("hello")]
-    assert cut[-1] == ReplyEnded(1, M, None, NO_USAGE)
+    assert cut[-1] == ReplyEnded(1, M, None, NO_USAGE, announced=False)
     assert failure(decode(START, rules=COMPAT)).kind is FailureKind.BROKEN_STREAM
 
 

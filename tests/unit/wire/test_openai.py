@@ -196,6 +196,11 @@ def test_a_message_without_anything_is_left_out() -> None:
     assert messages(told(TextBlock("")), told(TextBlock("a"))) == [{"role": "user", "content": "a"}]
 
 
+def test_a_system_prompt_may_stand_alone() -> None:
+    body = OpenAIEncoder().encode(ask(told(), system="s"), Deployment("o", "x"), OPENAI)
+    assert json.loads(body)["messages"] == [{"role": "system", "content": "s"}]
+
+
 def test_text_that_no_file_can_hold_is_mended_on_the_way_out() -> None:
     lone = "x\ud83d"
     history = (told(TextBlock(lone), result(lone)), said(TextBlock(lone), call('{"a":"\ud83d"}')))
