@@ -103,12 +103,18 @@ def test_no_module_is_longer_than_a_reader_can_hold():
     assert long == {}
 
 
+def is_one_match(function):
+    """Whether a function is one `match` over a union, a few lines a case: long, and still a table."""
+    statements = [node for node in function.body if not isinstance(node, ast.Expr)]
+    return len(statements) == 1 and isinstance(statements[0], ast.Match)
+
+
 def test_no_function_is_longer_than_a_screen():
     long = []
     for path in modules():
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 length = (node.end_lineno or 0) - node.lineno + 1
-                if length > 60:
+                if length > (90 if is_one_match(node) else 60):
                     long.append(f"{dotted(path)}.{node.name}: {length}")
     assert long == []
