@@ -327,6 +327,16 @@ def test_waits_asked_for_by_the_service() -> None:
     assert [event.delay_ms for event in told if isinstance(event, Retrying)] == [3000, 1000, 120_000]
 
 
+def test_waits_may_be_asked_for_in_milliseconds() -> None:
+    told, _, clock = play(
+        response(429, b"{}", retry_after_ms="1250", retry_after="9"),
+        response(429, b"{}", retry_after_ms="x", retry_after="9"),
+        GOOD,
+    )
+    assert output(told) == PASS
+    assert clock.waits == [1.25, 9.0]
+
+
 @pytest.mark.parametrize(
     ("status", "headers", "sent"),
     [

@@ -32,7 +32,7 @@ from lastcall.providers.fallback import (
 from lastcall.providers.http import HttpProvider, Settings
 from lastcall.providers.openai import completions_service
 from lastcall.providers.retries import RULES, RetryRules
-from lastcall.wire.json import DEFAULT_LIMITS, CallLimits
+from lastcall.wire.json import LIMITS, CallLimits
 
 DEFAULT_RETRIES: Final = 10
 FORMS: Final = "anthropic:NAME, openai:NAME, local, local:small, scripted:FILE, or an alias such as haiku"
@@ -55,7 +55,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     max_retries: int | None = None
     connect_timeout_s: float | None = None
     idle_timeout_s: float | None = None
-    limits: CallLimits = DEFAULT_LIMITS
+    limits: CallLimits | None = None
     progress: bool = True
     memory: CapabilityMemory | None = None
     agent: str = "lastcall"
@@ -242,7 +242,12 @@ def _deployment(kind: str, name: str, base_url: str, settings: ModelSettings, mo
 
 
 def _transport(settings: ModelSettings, rules: RetryRules) -> Settings:
-    return Settings(profile=settings.profile, retry_rules=rules, limits=settings.limits, progress=settings.progress)
+    return Settings(
+        profile=settings.profile,
+        retry_rules=rules,
+        limits=settings.limits or LIMITS[settings.profile],
+        progress=settings.progress,
+    )
 
 
 def _or(value: int | None, default: int) -> int:

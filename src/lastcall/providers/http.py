@@ -363,11 +363,19 @@ class HttpProvider:
             body = b""
         should = {"true": True, "false": False}.get(answer.header("x-should-retry").strip().lower())
         failure = read_failure(answer.status, answer.content_type, body)
-        return Lost(failure, answer.header("retry-after"), should)
+        return Lost(failure, _retry_after(answer), should)
 
     async def _page(self, answer: Answer) -> Lost:
         body = await self._read(answer, MAX_ERROR_BYTES)
         return Lost(no_reply(f"the service answered {_OK} with {answer.content_type}: {excerpt(body)}"))
+
+
+def _retry_after(answer: Answer) -> str:
+    """How long the service asks to wait, as the standard header says it, or in OpenAI's milliseconds."""
+    milliseconds = answer.header("retry-after-ms").strip()
+    if milliseconds.isascii() and milliseconds.isdigit():
+        return f"{milliseconds[:12]}e-3"
+    return answer.header("retry-after")
 
 
 async def _next(chunks: AsyncIterator[bytes], wait_s: float) -> bytes | None:

@@ -11,14 +11,14 @@ Must not go in here: the shape of any provider's messages, rules of a contract.
 from __future__ import annotations
 
 import re
-from typing import Any, assert_never, cast
+from typing import Any, Final, assert_never, cast
 
 import msgspec
 from msgspec import Struct
 
+from lastcall.contract import ARGUMENT_DEPTH
 from lastcall.contract.json_text import (
     MAX_BYTES,
-    MAX_DEPTH,
     JsonFault,
     Numbers,
     has_lone_surrogates,
@@ -27,6 +27,7 @@ from lastcall.contract.json_text import (
 )
 from lastcall.nouns.ids import CallId, MessageId
 from lastcall.nouns.json import JsonValue
+from lastcall.nouns.profile import Profile
 from lastcall.nouns.tools import Arguments, ToolCall, Unreadable
 
 KEPT_CHARS = 16_384
@@ -42,12 +43,14 @@ class CallLimits(Struct, frozen=True):
     """
 
     numbers: Numbers = "exact"
-    max_depth: int = MAX_DEPTH
+    max_depth: int = ARGUMENT_DEPTH
     max_bytes: int = MAX_BYTES
     kept_chars: int = KEPT_CHARS
 
 
 DEFAULT_LIMITS = CallLimits()
+LIMITS: Final = {Profile.NATIVE: DEFAULT_LIMITS, Profile.COMPAT: CallLimits("doubles")}
+"""The limits of the profiles."""
 
 
 def read_call(

@@ -5,8 +5,10 @@ from decimal import Decimal
 import pytest
 
 from lastcall.nouns.ids import CallId, MessageId
+from lastcall.nouns.profile import Profile
 from lastcall.nouns.tools import Arguments, ToolCall, Unreadable, UnreadableCause
 from lastcall.wire.json import (
+    LIMITS,
     CallLimits,
     clean_text,
     encode_value,
@@ -74,6 +76,15 @@ def test_what_cannot_be_read_is_kept_with_its_cause(text: str, cause: Unreadable
     assert arguments.length == len(text)
     assert text.startswith(arguments.text)
     assert arguments.message
+
+
+def test_a_document_two_hundred_levels_deep_is_readable() -> None:
+    assert isinstance(read('{"next":' * 201 + "1" + "}" * 201).arguments, Arguments)
+
+
+def test_the_references_numbers_are_doubles() -> None:
+    assert LIMITS[Profile.COMPAT].numbers == "doubles"
+    assert LIMITS[Profile.NATIVE].numbers == "exact"
 
 
 def test_the_place_where_reading_stopped_is_told() -> None:
