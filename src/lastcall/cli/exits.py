@@ -13,6 +13,7 @@ from lastcall.nouns.result import (
     Declined,
     Failed,
     GaveUp,
+    Limit,
     Outcome,
     OutOfAttempts,
     Retracted,
@@ -62,6 +63,8 @@ def _native(outcome: Outcome) -> int:  # noqa: PLR0911 -- one line an outcome
 def _compat(outcome: Outcome) -> int:
     match outcome:
         case Answered() | GaveUp() | Declined():
+            return 0
+        case Stopped(limit=Limit.PROMPT_HOOK | Limit.TOOL_HOOK | Limit.STOP_HOOK):
             return 0
         case OutOfAttempts() | Retracted() | Stopped() | Failed():
             return 1

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from lastcall.nouns.hooks import HookPoint
 from lastcall.nouns.ids import CallId
-from lastcall.nouns.tools import ToolCall
+from lastcall.nouns.tools import ToolCall, ToolResult
 
 
 class AskModel(Struct, frozen=True, tag=True):
@@ -31,6 +32,20 @@ class RunChecks(Struct, frozen=True, tag=True):
     object_text: str
 
 
+class RunHooks(Struct, frozen=True, tag=True):
+    """Ask the caller's hooks of one point.
+
+    `call` and `result` where a call is meant, `text` is the prompt or the model's last words, `active`: the model was
+    already kept from stopping in this run.
+    """
+
+    point: HookPoint
+    call: ToolCall | None = None
+    result: ToolResult | None = None
+    text: str = ""
+    active: bool = False
+
+
 class CancelCalls(Struct, frozen=True, tag=True):
     """Stop these tools; their answers, if they still come, are late."""
 
@@ -43,4 +58,4 @@ class CancelRequest(Struct, frozen=True, tag=True):
     number: int
 
 
-Action = AskModel | RunTool | RunChecks | CancelCalls | CancelRequest
+Action = AskModel | RunTool | RunChecks | RunHooks | CancelCalls | CancelRequest

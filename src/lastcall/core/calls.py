@@ -14,15 +14,17 @@ from typing import assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lastcall.contract import Contract, wording
+from lastcall.contract import Contract, hook_words, wording
 from lastcall.contract.finishing_tools import DECLINE, FINISH, is_finishing, read_decline
 from lastcall.contract.suspicion import degenerate
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInput
+from lastcall.core import hooking
 from lastcall.core import records as r
-from lastcall.core.actions import RunChecks, RunTool
+from lastcall.core.actions import CancelCalls, RunChecks, RunTool
 from lastcall.core.state import RunState
 from lastcall.core.step import Draft
 from lastcall.nouns.attachment import Attachment, Problem
+from lastcall.nouns.hooks import HookDecision, HookVerdict
 from lastcall.nouns.ids import CallId, MessageId
 from lastcall.nouns.request import Channel
 from lastcall.nouns.result import Attempt, RunWarning, VerdictKind
@@ -68,8 +70,41 @@ def take(draft: Draft, call: ToolCall) -> None:
         _hear_decline(draft, call)
     elif draft.state.setting.finishing_denied:
         answer(draft, call, ResultKind.DENIED, wording.denied(call.name), is_error=True)
-    else:
+    elif not hooking.ask_before(draft, call):
         _judge(draft, _Origin(call.call_id, call.message_id, "call"), call.arguments, contract)
+
+
+def go_on_with(draft: Draft, call_id: CallId, verdict: HookVerdict) -> None:
+    """A finishing call as hooks leave it: denied, or judged with the input that they gave it."""
+    state = draft.state
+    call = next((c for c in state.reply.calls if c.call_id == call_id), None)
+    if call is None or state.contract is None:
+        return
+    if verdict.decision is HookDecision.DENY:
+        words = hook_words.denied_by_hook(verdict.reason, state.policy.profile)
+        _note_attempt(draft, call_id, _text(call), VerdictKind.REJECTED, (Problem("", "hook", verdict.reason),))
+        meta = {"non_execution_kind": "permission-rule"}
+        draft.note(
+            r.CallAnswered(ToolResult(call_id, ResultKind.BLOCKED, words, True, display=f"Error: {words}", meta=meta))
+        )
+        return
+    arguments = call.arguments if verdict.arguments is None else Arguments(verdict.arguments)
+    _judge(draft, _Origin(call_id, call.message_id, "call"), arguments, state.contract)
+
+
+def note_interrupt(draft: Draft, *, tools: bool = False) -> None:
+    """The reference tells the model that it was stopped, and answers what was running (`tools`: a call ended the run)."""
+    state = draft.state
+    if not state.policy.eager:
+        return
+    running = state.running
+    if running:
+        draft.do(CancelCalls(running))
+    words, shown = hook_words.cancelled_call(state.policy.profile)
+    meta = {"non_execution_kind": "user-rejected"}
+    for call_id in running:
+        draft.note(r.CallAnswered(ToolResult(call_id, ResultKind.CANCELLED, words, True, display=shown, meta=meta)))
+    draft.note(r.Nudged(r.NudgeKind.INTERRUPT, hook_words.interrupted(tools=tools or bool(running))))
 
 
 def answer(draft: Draft, call: ToolCall, kind: ResultKind, content: str, *, is_error: bool | None) -> None:
@@ -96,7 +131,8 @@ def answer_interrupted(draft: Draft, *, restarts: bool) -> None:
     reference does not answer what an end leaves open; nor is a reply answered that never ended.
     """
     state = draft.state
-    spared = {h.attachment.call_id for h in state.held} | set(state.running) if restarts else set()
+    open_ids = {*state.running, *(call_id for _, call_id in state.hooking)}
+    spared = {h.attachment.call_id for h in state.held} | open_ids if restarts else set()
     for held in () if restarts else state.held:
         draft.note(r.AttemptRevised(held.attachment.call_id, VerdictKind.INTERRUPTED))
     answers = restarts if state.policy.eager else state.reply.closed
@@ -188,6 +224,7 @@ def _tell(draft: Draft, call_id: CallId, kind: ResultKind, words: str) -> None:
     taken = kind is ResultKind.ACCEPTED
     if call is not None:
         answer(draft, call, kind, words, is_error=None if taken else True)
+        hooking.ask_after(draft, call, draft.state.results[-1])
     elif not taken:
         draft.note(r.Nudged(r.NudgeKind.FEEDBACK, words))
 

@@ -16,14 +16,17 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import assert_never
 
-from lastcall.contract import wording
-from lastcall.core import calls, notes
+from msgspec.structs import replace
+
+from lastcall.contract import hook_words, wording
+from lastcall.core import calls, hooking, notes
 from lastcall.core import events as e
 from lastcall.core import records as r
 from lastcall.core.actions import AskModel, CancelCalls, CancelRequest
 from lastcall.core.evolve import PAUSE, TOOLS
 from lastcall.core.state import RunState
 from lastcall.core.step import Draft, Step
+from lastcall.nouns.hooks import HookPoint, HookVerdict
 from lastcall.nouns.ids import MessageId
 from lastcall.nouns.request import Choice
 from lastcall.nouns.result import (
@@ -37,6 +40,7 @@ from lastcall.nouns.result import (
     Outcome,
     OutOfAttempts,
     Retracted,
+    Signal,
     Stopped,
 )
 from lastcall.nouns.tools import ToolCall
@@ -73,6 +77,10 @@ def _apply(draft: Draft, event: e.Event) -> None:  # noqa: C901, PLR0912 -- one 
                 _conclude(draft)
         case e.ChecksFinished():
             _checks_finished(draft, event)
+        case e.HooksFinished():
+            if (event.point, event.call_id) in draft.state.hooking:
+                draft.note(r.HooksHeard(event.point, event.call_id, event.verdict))
+                _hooks_finished(draft, event)
         case e.LimitNear(limit=limit):
             if limit not in draft.state.limits_near:
                 draft.note(r.LimitNoted(limit, hit=False))
@@ -80,6 +88,7 @@ def _apply(draft: Draft, event: e.Event) -> None:  # noqa: C901, PLR0912 -- one 
             draft.note(r.LimitNoted(limit, hit=True))
             _end(draft, _stopped(draft.state, limit))
         case e.Interrupted(signal=signal):
+            calls.note_interrupt(draft)
             _end(draft, Cancelled(signal))
         case e.Faulted(failure=failure):
             _end(draft, failure)
@@ -94,8 +103,10 @@ def _prompted(draft: Draft, event: e.Prompted) -> None:
     """A new user message begins a run, unless one is under way (the driver queues it)."""
     if draft.state.run_id and draft.state.outcome is None:
         return
-    draft.note(r.Started(event.run_id, event.blocks, event.uuid, event.at))
-    _ask(draft)
+    started = r.Started(event.run_id, event.blocks, event.uuid, event.at)
+    draft.note(started)
+    if not hooking.ask_about_prompt(draft, started):
+        _ask(draft)
 
 
 def _ask(draft: Draft, *, choice: Choice = Choice.AUTO) -> None:
@@ -153,7 +164,8 @@ def _heard(
         return
     match event:
         case e.ReplyStarted():
-            draft.note(r.ReplyBegan(event.request, event.message_id, event.model, event.usage))
+            whole = event.stop_reason is not None
+            draft.note(r.ReplyBegan(event.request, event.message_id, event.model, event.usage, whole))
         case e.BlockEnded():
             _block_ended(draft, event)
         case e.ReplyEnded():
@@ -175,8 +187,13 @@ def _block_ended(draft: Draft, event: e.BlockEnded) -> None:
     draft.note(r.BlockSaid(event.request, event.message_id, block, event.uuid))
     if isinstance(block, ToolCall) and draft.state.policy.eager:
         calls.take(draft, block)
-        if draft.state.exhausted:
-            _end(draft, _spent(draft.state))
+        _end_if_spent(draft)
+
+
+def _end_if_spent(draft: Draft) -> None:
+    """The reference ends with the attempt that was one too many, in the middle of the reply."""
+    if draft.state.policy.eager and draft.state.exhausted and not draft.state.hooking:
+        _end(draft, _spent(draft.state))
 
 
 def _reply_ended(draft: Draft, event: e.ReplyEnded) -> None:
@@ -184,7 +201,8 @@ def _reply_ended(draft: Draft, event: e.ReplyEnded) -> None:
     counts = policy.takes_cut_calls and bool(draft.state.reply.calls)
     cut = event.stop_reason in CUT_REASONS and not counts
     overdrawn = policy.eager and _over_budget(draft.state, event.cost_usd)
-    draft.note(notes.reply_closed(event, cut=cut, counted=not overdrawn))
+    untold = policy.eager and (draft.state.reply.whole or not event.announced)
+    draft.note(notes.reply_closed(event, cut=cut, counted=not overdrawn and not untold))
     if cut:
         calls.answer_cut_off(draft)
     else:
@@ -202,8 +220,14 @@ def _taken_back(draft: Draft, named: tuple[MessageId, ...]) -> tuple[MessageId, 
 
 
 def _request_failed(draft: Draft, event: e.RequestFailed) -> None:
-    draft.note(notes.request_lost(event))
-    _end(draft, event.failure)
+    """The end, except that the reference goes on where a call of the broken reply has its answer and no object stands."""
+    state = draft.state
+    goes_on = state.policy.eager and bool(state.results) and state.surviving is None
+    draft.note(notes.request_lost(event, goes_on=goes_on))
+    if goes_on:
+        _conclude(draft)
+    else:
+        _end(draft, replace(event.failure, mid_reply=state.reply.blocks > 0))
 
 
 def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
@@ -220,6 +244,9 @@ def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
 def _reask(draft: Draft) -> None:
     """Ask for the same turn again after its request came to nothing; it costs no turn of the caller's limit."""
     state = draft.state
+    if state.exhausted and state.attempts:
+        _end(draft, _spent(state))
+        return
     draft.note(r.Asked(state.asked + 1, state.choice, state.reserved))
     draft.do(AskModel(draft.state.asked))
 
@@ -235,6 +262,46 @@ def _checks_finished(draft: Draft, event: e.ChecksFinished) -> None:
     _conclude(draft)
 
 
+def _hooks_finished(draft: Draft, event: e.HooksFinished) -> None:
+    verdict = event.verdict
+    match event.point:
+        case HookPoint.PROMPT if verdict.blocked:
+            _end(draft, Stopped(Limit.PROMPT_HOOK, "\n".join(verdict.blocked)))
+        case HookPoint.PROMPT if verdict.halt is not None:
+            _end(draft, Stopped(Limit.PROMPT_HOOK, verdict.halt))
+        case HookPoint.PROMPT:
+            _ask(draft)
+        case HookPoint.STOP:
+            _stop_heard(draft, verdict)
+        case HookPoint.BEFORE_CALL:
+            calls.go_on_with(draft, event.call_id, verdict)
+            _end_if_spent(draft)
+            _conclude(draft)
+        case HookPoint.AFTER_CALL | HookPoint.AFTER_FAILURE:
+            _end_if_spent(draft)
+            _conclude(draft)
+        case _:
+            assert_never(event.point)
+
+
+def _stop_heard(draft: Draft, verdict: HookVerdict) -> None:
+    """Hooks may keep a run without an object from ending; an object that stands ends it all the same."""
+    state = draft.state
+    if state.surviving is not None or not (verdict.blocked or verdict.halt is not None):
+        _conclude(draft)
+        return
+    policy = state.policy
+    unused = state.contract is not None and r.NudgeKind.ENFORCE not in state.nudges
+    if unused and (policy.eager or verdict.halt is None):
+        draft.note(r.Nudged(r.NudgeKind.ENFORCE, _enforce_words(state)))
+    if verdict.halt is not None:
+        _end(draft, Stopped(Limit.STOP_HOOK, verdict.halt))
+        return
+    for words in verdict.blocked:
+        draft.note(r.Nudged(r.NudgeKind.STOP_HOOK, hook_words.stop_feedback(words, policy.profile)))
+    _ask(draft, choice=Choice.FINISH if unused else Choice.AUTO)
+
+
 # -- the end --------------------------------------------------------------------------------------------------------
 
 
@@ -246,17 +313,24 @@ def _conclude(draft: Draft) -> None:
     if state.reply.stop_reason == REFUSAL:
         words = state.reply.text or "the model refused"
         _end(draft, Failed(FailureKind.REFUSAL, words, provider_kind=state.reply.category))
-    elif not state.running and not state.checking:
+    elif not state.running and not state.checking and not state.hooking:
         calls.release(draft)
-        _settled(draft)
+        if not draft.state.hooking:
+            _settled(draft)
 
 
 def _settled(draft: Draft) -> None:
     """Nothing is open: the rules of the end, in their order."""
     state = draft.state
-    attachment = state.surviving
-    if attachment is not None:
-        _end(draft, Answered(attachment, state.reply.tail))
+    attachment, halt = state.surviving, state.halt
+    if halt is not None and halt.interrupts:
+        calls.note_interrupt(draft, tools=True)
+        _end(draft, Cancelled(Signal.INTERRUPT))
+    elif attachment is not None:
+        if halt is not None or not hooking.ask_about_stop(draft):
+            _end(draft, Answered(attachment, state.reply.tail))
+    elif halt is not None:
+        _end(draft, Stopped(Limit.TOOL_HOOK, halt.reason))
     elif state.decline is not None:
         _end(draft, Declined(state.decline.reason, state.decline.missing))
     elif state.policy.cuts_repeats and state.repeats >= 3:
@@ -274,7 +348,7 @@ def _settled(draft: Draft) -> None:
 def go_on(draft: Draft) -> None:
     """After a crash: conclude from the reply that was complete, or ask again for the one that was not."""
     state = draft.state
-    if state.running or state.checking:
+    if state.running or state.checking or state.hooking:
         return
     if state.reply.closed or state.reply.calls:
         _conclude(draft)
@@ -306,14 +380,20 @@ def _without_calls(draft: Draft) -> None:
         _ask(draft)
     elif policy.nudges_silence and not state.reply.text and not state.silences:
         _nudge(draft, r.NudgeKind.NO_OUTPUT, wording.NO_VISIBLE_OUTPUT)
+    elif hooking.ask_about_stop(draft):
+        return
     elif state.contract is None:
         _end(draft, Answered(None, state.reply.tail))
     elif r.NudgeKind.ENFORCE not in state.nudges:
-        forced = policy.forces and state.setting.forces
-        words = wording.enforce(policy.profile, state.channel, forced=forced, declines=policy.declines)
-        _nudge(draft, r.NudgeKind.ENFORCE, words, choice=Choice.FINISH)
+        _nudge(draft, r.NudgeKind.ENFORCE, _enforce_words(state), choice=Choice.FINISH)
     else:
         _end(draft, _gave_up(state))
+
+
+def _enforce_words(state: RunState) -> str:
+    policy = state.policy
+    forced = policy.forces and state.setting.forces
+    return wording.enforce(policy.profile, state.channel, forced=forced, declines=policy.declines)
 
 
 def _nudge(draft: Draft, kind: r.NudgeKind, words: str, *, choice: Choice = Choice.AUTO) -> None:
@@ -347,6 +427,8 @@ def _stopped(state: RunState, limit: Limit) -> Stopped:
             return Stopped(limit, policy.budget_words)
         case Limit.DEADLINE:
             return Stopped(limit, policy.deadline_words)
+        case Limit.PROMPT_HOOK | Limit.TOOL_HOOK | Limit.STOP_HOOK:
+            return Stopped(limit, state.halt.reason if state.halt is not None else "")
         case _:
             assert_never(limit)
 

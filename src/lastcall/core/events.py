@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from lastcall.nouns.attachment import Problem
+from lastcall.nouns.hooks import HookPoint, HookVerdict
 from lastcall.nouns.ids import CallId, MessageId, RunId, Uuid
 from lastcall.nouns.messages import AssistantBlock, UserBlock
 from lastcall.nouns.result import CheckVerdict, Failed, Limit, Signal, Usage
@@ -72,6 +73,8 @@ class ReplyEnded(Struct, frozen=True, tag=True):
     stop_details: Mapping[str, Any] | None = None
     cost_usd: Decimal | None = None
     took_ms: int = 0
+    announced: bool = True
+    """Whether the stream told that the reply is over; a stream may also just stop where nothing is missing."""
 
 
 class RequestFailed(Struct, frozen=True, tag=True):
@@ -153,6 +156,14 @@ class ChecksFinished(Struct, frozen=True, tag=True):
     verdicts: tuple[CheckVerdict, ...]
 
 
+class HooksFinished(Struct, frozen=True, tag=True):
+    """The caller's hooks of one point were asked. `call_id` is `""` where no call is meant."""
+
+    point: HookPoint
+    call_id: CallId
+    verdict: HookVerdict
+
+
 class LimitNear(Struct, frozen=True, tag=True):
     """The next request is the last one that fits (deadline; turns and budget are known to the core itself)."""
 
@@ -189,6 +200,7 @@ Event = (
     | ChannelChanged
     | ToolFinished
     | ChecksFinished
+    | HooksFinished
     | LimitNear
     | LimitHit
     | Interrupted

@@ -14,13 +14,17 @@ from msgspec.structs import replace
 from lastcall.core import records as r
 from lastcall.core.history import close_messages
 from lastcall.core.state import Entry, Reply, RunState, Said, Told
+from lastcall.nouns.hooks import HookPoint
 from lastcall.nouns.ids import CallId, MessageId
 from lastcall.nouns.messages import TextBlock
 from lastcall.nouns.result import NO_USAGE, Attempt, SideEffect, Usage, VerdictKind
-from lastcall.nouns.tools import ResultKind, ToolCall
+from lastcall.nouns.tools import Halt, ResultKind, ToolCall
 
 PAUSE = "pause_turn"
 """The stop reason of a reply that wants to be asked on."""
+
+LOST_REASON = "stop_sequence"
+"""The stop reason that the reference shows for a reply that broke off."""
 
 TOOLS = "tools"
 """The feature whose refusal moves the run to the native channel (`wire.dialect.Feature.TOOLS`)."""
@@ -36,19 +40,22 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.Resumed():
             return replace(_void_open_reply(state), outstanding=False, running=())
         case r.Ended():
-            return replace(_void_open_reply(state), outcome=record.outcome, outstanding=False, running=(), held=())
+            ended = _void_open_reply(state, keeps_text=state.policy.eager)
+            return replace(ended, outcome=record.outcome, outstanding=False, running=(), held=(), hooking=())
         case r.Asked():
             return _asked(state, record)
         case r.ReplyBegan():
             ids = _joined(state.reply.message_ids, record.message_id)
-            return replace(state, reply=replace(state.reply, message_ids=ids, model=record.model))
+            return replace(state, reply=replace(state.reply, message_ids=ids, model=record.model, whole=record.whole))
         case r.BlockSaid():
             return _block_said(state, record)
         case r.ReplyClosed():
             return _reply_closed(state, record)
         case r.RequestLost():
             return _request_lost(state, record)
-        case r.RetryNoted() | r.FallbackNoted():
+        case r.RetryNoted():
+            return _retried(state, record)
+        case r.FallbackNoted():
             return _spent_in_vain(_retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
         case r.FeatureDropped():
             return _feature_dropped(_retracted(state, record.retracted), record)
@@ -71,6 +78,18 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
             return replace(state, decline=record if record.accepted else state.decline)
         case r.Nudged():
             return _nudged(state, record)
+        case r.Noted():
+            return replace(state, pending=(*state.pending, *(Told(TextBlock(t), nudge=True) for t in record.texts)))
+        case r.Bridged():
+            return _bridged(state, record)
+        case r.Imported():
+            known = frozenset(b.call_id for m in record.messages for b in m.blocks if isinstance(b, ToolCall))
+            return replace(state, messages=record.messages, pending=(), call_ids=state.call_ids | known)
+        case r.HooksAsked():
+            asked = (*state.hooking, (record.point, record.call_id))
+            return replace(state, hooking=asked, stop_asked=state.stop_asked or record.point is HookPoint.STOP)
+        case r.HooksHeard():
+            return _hooks_heard(state, record)
         case r.Warned():
             return replace(state, warnings=(*state.warnings, record.warning))
         case r.LimitNoted():
@@ -97,7 +116,18 @@ def _started(state: RunState, record: r.Started) -> RunState:
         asked=state.asked,
         asked_before=state.asked,
         run_id=record.run_id,
+        prompted=len(record.blocks),
+        prompt_text="\n".join(b.text for b in record.blocks if isinstance(b, TextBlock)),
     )
+
+
+def _bridged(state: RunState, record: r.Bridged) -> RunState:
+    """The history as it stands, then the two words, so that the next prompt comes after something the model said."""
+    joins = state.policy.joins_user_text
+    closed = close_messages(state.messages, state.pending, joins=joins)
+    said = Said(MessageId(""), TextBlock(record.said))
+    words = (Told(TextBlock(record.told), nudge=True), said)
+    return replace(state, messages=close_messages(closed, words, joins=joins), pending=())
 
 
 def _asked(state: RunState, record: r.Asked) -> RunState:
@@ -112,6 +142,7 @@ def _asked(state: RunState, record: r.Asked) -> RunState:
         reply=Reply(),
         results=(),
         held=(),
+        stop_asked=False,
     )
 
 
@@ -184,6 +215,7 @@ def _retracted(state: RunState, message_ids: tuple[MessageId, ...]) -> RunState:
         results=tuple(x for x in state.results if x.call_id not in calls),
         running=tuple(x for x in state.running if x not in calls),
         held=tuple(h for h in state.held if h.attachment.call_id not in calls),
+        hooking=tuple(h for h in state.hooking if h[1] not in calls),
         attachments=tuple(a for a in state.attachments if a.message_id not in gone),
         attempts=tuple(_taken_back(a) if a.call_id in calls else a for a in state.attempts),
         decline=None if state.decline and state.decline.call_id in calls else state.decline,
@@ -200,9 +232,19 @@ def _spent_in_vain(state: RunState, model: str, usage: Usage, cost_usd: Decimal 
     return replace(state, usage_by_model=tuple(by_model.items()), cost_usd=cost)
 
 
+def _retried(state: RunState, record: r.RetryNoted) -> RunState:
+    """The reference counts what a retried reply spent in the total too."""
+    spent = _spent_in_vain(_retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
+    return replace(spent, usage=state.usage + record.usage) if state.policy.eager else spent
+
+
 def _request_lost(state: RunState, record: r.RequestLost) -> RunState:
     paid = _spent_in_vain(state, state.reply.model, record.usage)
-    return replace(_void_open_reply(paid), outstanding=False, api_ms=state.api_ms + record.took_ms)
+    if record.goes_on:
+        lost = replace(paid, reply=replace(paid.reply, closed=True), stop_reason=LOST_REASON)
+    else:
+        lost = _void_open_reply(paid, keeps_text=state.policy.eager)
+    return replace(lost, outstanding=False, api_ms=state.api_ms + record.took_ms)
 
 
 def _feature_dropped(state: RunState, record: r.FeatureDropped) -> RunState:
@@ -211,8 +253,11 @@ def _feature_dropped(state: RunState, record: r.FeatureDropped) -> RunState:
     return replace(state, toolless=True, outstanding=False, voided=state.voided + 1)
 
 
-def _void_open_reply(state: RunState) -> RunState:
-    """A reply that never ended is void, except for calls that were started or answered: those happened."""
+def _void_open_reply(state: RunState, *, keeps_text: bool = False) -> RunState:
+    """A reply that never ended is void, except for calls that were started or answered: those happened.
+
+    The reference keeps its text too when nobody is going to ask for the same again.
+    """
     if not state.outstanding or state.reply.closed:
         return state
     real = {x.call_id for x in state.results} | set(state.running)
@@ -220,9 +265,16 @@ def _void_open_reply(state: RunState) -> RunState:
     pending = tuple(
         e
         for e in state.pending
-        if isinstance(e, Told) or (kept and (not isinstance(e.block, ToolCall) or e.block.call_id in real))
+        if isinstance(e, Told)
+        or ((kept or keeps_text) and (not isinstance(e.block, ToolCall) or e.block.call_id in real))
     )
-    return replace(state, pending=pending, reply=replace(state.reply, calls=kept), voided=state.voided + 1)
+    return replace(
+        state,
+        pending=pending,
+        reply=replace(state.reply, calls=kept),
+        held=tuple(h for h in state.held if h.attachment.call_id in real),
+        voided=state.voided + 1,
+    )
 
 
 def _is_gone(entry: Entry, gone: frozenset[MessageId], calls: frozenset[CallId]) -> bool:
@@ -248,7 +300,7 @@ def _tool_started(state: RunState, record: r.ToolStarted) -> RunState:
 def _call_answered(state: RunState, record: r.CallAnswered) -> RunState:
     result = record.result
     denied = state.denied
-    if result.kind is ResultKind.DENIED:
+    if result.kind in (ResultKind.DENIED, ResultKind.BLOCKED):
         denied = (*denied, *(c for c in state.reply.calls if c.call_id == result.call_id))
     return replace(
         state,
@@ -259,7 +311,24 @@ def _call_answered(state: RunState, record: r.CallAnswered) -> RunState:
             replace(e, status=result.kind.value) if e.call_id == result.call_id else e for e in state.side_effects
         ),
         denied=denied,
+        halt=result.halt or state.halt,
         told=state.told + 1,
+    )
+
+
+def _hooks_heard(state: RunState, record: r.HooksHeard) -> RunState:
+    """What hooks add is told to the model and counts as nothing; a prompt that they block was never said."""
+    verdict = record.verdict
+    pending = state.pending
+    if record.point is HookPoint.PROMPT and (verdict.blocked or verdict.halt is not None):
+        pending = pending[: len(pending) - state.prompted]
+    elif record.point is not HookPoint.STOP:
+        pending = (*pending, *(Told(TextBlock(text), nudge=True) for text in verdict.context))
+    return replace(
+        state,
+        pending=pending,
+        hooking=tuple(h for h in state.hooking if h != (record.point, record.call_id)),
+        halt=state.halt if verdict.halt is None else Halt(verdict.halt),
     )
 
 

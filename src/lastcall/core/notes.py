@@ -56,9 +56,9 @@ def fallback_noted(event: e.FellBack, retracted: tuple[MessageId, ...]) -> r.Fal
     )
 
 
-def request_lost(event: e.RequestFailed) -> r.RequestLost:
+def request_lost(event: e.RequestFailed, *, goes_on: bool) -> r.RequestLost:
     """A request without a complete reply."""
-    return r.RequestLost(event.request, event.failure, event.uuid, event.took_ms, event.usage)
+    return r.RequestLost(event.request, event.failure, event.uuid, event.took_ms, event.usage, goes_on)
 
 
 def feature_dropped(event: e.ChannelChanged, retracted: tuple[MessageId, ...]) -> r.FeatureDropped:

@@ -17,8 +17,9 @@ from typing import Any
 from msgspec import Struct
 
 from lastcall.nouns.attachment import Attachment, Problem
+from lastcall.nouns.hooks import HookPoint, HookVerdict
 from lastcall.nouns.ids import CallId, MessageId, RunId, SessionId, Uuid
-from lastcall.nouns.messages import AssistantBlock, UserBlock
+from lastcall.nouns.messages import AssistantBlock, Message, UserBlock
 from lastcall.nouns.request import Choice
 from lastcall.nouns.result import Attempt, CheckVerdict, Failed, Limit, Outcome, RunWarning, Usage, VerdictKind
 from lastcall.nouns.tools import ToolResult
@@ -76,6 +77,8 @@ class ReplyBegan(Struct, frozen=True, tag=True):
     message_id: MessageId
     model: str
     usage: Usage
+    whole: bool = False
+    """Whether the reply came as a whole, not as a stream."""
 
 
 class BlockSaid(Struct, frozen=True, tag=True):
@@ -114,6 +117,8 @@ class RequestLost(Struct, frozen=True, tag=True):
     uuid: Uuid
     took_ms: int = 0
     usage: Usage = Usage()
+    goes_on: bool = False
+    """Whether the run goes on with what was said before the reply broke off."""
 
 
 class RetryNoted(Struct, frozen=True, tag=True):
@@ -215,6 +220,21 @@ class Attached(Struct, frozen=True, tag=True):
     answered_before: tuple[CallId, ...] = ()
 
 
+class HooksAsked(Struct, frozen=True, tag=True):
+    """The caller's hooks of one point are being asked; the run waits for them."""
+
+    point: HookPoint
+    call_id: CallId = CallId("")
+
+
+class HooksHeard(Struct, frozen=True, tag=True):
+    """What they said."""
+
+    point: HookPoint
+    call_id: CallId
+    verdict: HookVerdict
+
+
 class DeclineHeard(Struct, frozen=True, tag=True):
     """The model called the decline tool; `accepted` is false when it was challenged."""
 
@@ -235,6 +255,8 @@ class NudgeKind(StrEnum):
     NO_OUTPUT = "no_output"
     FEEDBACK = "feedback"
     MALFORMED = "malformed"
+    STOP_HOOK = "stop_hook"
+    INTERRUPT = "interrupt"
 
 
 class Nudged(Struct, frozen=True, tag=True):
@@ -242,6 +264,25 @@ class Nudged(Struct, frozen=True, tag=True):
 
     kind: NudgeKind
     text: str
+
+
+class Noted(Struct, frozen=True, tag=True):
+    """Texts that the model will read before the next prompt: what happened between two user messages."""
+
+    texts: tuple[str, ...]
+
+
+class Bridged(Struct, frozen=True, tag=True):
+    """A session that ended on the user's side is taken up as the reference does: with a word to the model, and its own."""
+
+    told: str
+    said: str
+
+
+class Imported(Struct, frozen=True, tag=True):
+    """The history was taken over from elsewhere, as messages."""
+
+    messages: tuple[Message, ...]
 
 
 class Warned(Struct, frozen=True, tag=True):
@@ -279,6 +320,11 @@ Record = (
     | Attached
     | DeclineHeard
     | Nudged
+    | Noted
+    | Bridged
+    | Imported
+    | HooksAsked
+    | HooksHeard
     | Warned
     | LimitNoted
 )

@@ -7,6 +7,7 @@ contract and the attempts stay as they were.
 
 from __future__ import annotations
 
+from lastcall.core import hooking
 from lastcall.core import records as r
 from lastcall.core.actions import RunChecks, RunTool
 from lastcall.core.calls import answer_interrupted
@@ -27,6 +28,7 @@ def resume(state: RunState) -> Step:
     for held in draft.state.held:
         if held.checking:
             draft.do(RunChecks(held.attachment.call_id, held.attachment.text))
+    hooking.ask_again(draft)
     go_on(draft)
     return draft.step()
 

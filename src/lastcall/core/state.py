@@ -18,11 +18,12 @@ from lastcall.contract import Contract
 from lastcall.core.policy import Policy
 from lastcall.core.records import DeclineHeard, HeldBack, NudgeKind
 from lastcall.nouns.attachment import Attachment
+from lastcall.nouns.hooks import HookPoint
 from lastcall.nouns.ids import CallId, MessageId, RunId, SessionId
 from lastcall.nouns.messages import AssistantBlock, Message, UserBlock
 from lastcall.nouns.request import Channel, Choice
 from lastcall.nouns.result import Attempt, CheckVerdict, Limit, Outcome, RunWarning, SideEffect, Usage, VerdictKind
-from lastcall.nouns.tools import ToolCall, ToolDefinition, ToolResult
+from lastcall.nouns.tools import Halt, ToolCall, ToolDefinition, ToolResult
 
 
 class Said(Struct, frozen=True):
@@ -58,6 +59,7 @@ class Reply(Struct, frozen=True):
     blocks: int = 0
     closed: bool = False
     cut: bool = False
+    whole: bool = False
     stop_reason: str | None = None
     category: str = ""
 
@@ -73,6 +75,8 @@ class Setting(Struct, frozen=True):
     channel: Channel = Channel.TOOL
     forces: bool = True
     """Whether the deployment takes a forced choice in this run (not, for example, with extended thinking)."""
+    hooks: frozenset[HookPoint] = frozenset()
+    """The points at which somebody has to be asked; of those about calls, the ones that concern the finishing tool."""
     finishing_denied: bool = False
     """Whether a permission rule denies the finishing tool, as the reference allows; natively that is a usage error."""
 
@@ -82,7 +86,9 @@ class RunState(Struct, frozen=True, kw_only=True):
 
     Everything from `run_id` on belongs to the run and is reset by a new user message. Request numbers go on through the
     session (`asked` is the latest, `asked_before` the last one of earlier runs), so that an event of an earlier run is
-    late by its number. `cuts` counts the replies in a row that were cut off, `pauses` those that only paused.
+    late by its number. `prompted` is how many blocks the prompt has. `hooking` are the questions to hooks that are open,
+    `stop_asked` says whether they were asked about the end of the latest reply, `halt` that the run has to end. `cuts`
+    counts the replies in a row that were cut off, `pauses` those that only paused.
     """
 
     setting: Setting
@@ -97,6 +103,8 @@ class RunState(Struct, frozen=True, kw_only=True):
 
     run_id: RunId = RunId("")
     outcome: Outcome | None = None
+    prompted: int = 0
+    prompt_text: str = ""
     asked_before: int = 0
     voided: int = 0
     outstanding: bool = False
@@ -111,6 +119,9 @@ class RunState(Struct, frozen=True, kw_only=True):
     attempts: tuple[Attempt, ...] = ()
     checks: tuple[CheckVerdict, ...] = ()
     decline: DeclineHeard | None = None
+    hooking: tuple[tuple[HookPoint, CallId], ...] = ()
+    stop_asked: bool = False
+    halt: Halt | None = None
     nudges: tuple[NudgeKind, ...] = ()
     cuts: int = 0
     pauses: int = 0

@@ -27,6 +27,9 @@ class Limit(StrEnum):
     TURNS = "turns"
     BUDGET = "budget"
     DEADLINE = "deadline"
+    PROMPT_HOOK = "prompt_hook"
+    TOOL_HOOK = "tool_hook"
+    STOP_HOOK = "stop_hook"
 
 
 class FailureKind(StrEnum):
@@ -107,19 +110,23 @@ class Retracted(Struct, frozen=True, tag=True):
 
 
 class Stopped(Struct, frozen=True, tag=True):
-    """A limit ended the run. `bound` is its value as the caller wrote it."""
+    """A limit ended the run. `bound` is its value as the caller wrote it; of a hook, its reason."""
 
     limit: Limit
     bound: str
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """Something outside the run's rules failed. `detail` is the other side's message, redacted."""
+    """Something outside the run's rules failed. `detail` is the other side's message, redacted.
+
+    `mid_reply`: whole blocks of the reply had been heard before.
+    """
 
     kind: FailureKind
     detail: str
     status: int | None = None
     provider_kind: str = ""
+    mid_reply: bool = False
 
 
 class Signal(StrEnum):
@@ -202,6 +209,10 @@ def _stopped_reason(limit: Limit, bound: str) -> str:
             return f"The budget of {bound} was reached without an object."
         case Limit.DEADLINE:
             return f"The deadline of {bound} passed without an object."
+        case Limit.PROMPT_HOOK:
+            return f"A hook blocked the prompt: {bound}"
+        case Limit.TOOL_HOOK | Limit.STOP_HOOK:
+            return f"A hook ended the run without an object: {bound or 'it gave no reason'}"
         case _:
             assert_never(limit)
 
@@ -337,6 +348,8 @@ class TerminalResult(Struct, frozen=True, tag=True):
     last_model: str = ""
     kept_object_text: str | None = None
     interrupted_calls: bool = False
+    halted: bool = False
+    """Whether a hook asked for the end, also where an object stood by then."""
 
     def __post_init__(self) -> None:
         has_object = isinstance(self.outcome, Answered) and self.outcome.attachment is not None

@@ -115,6 +115,7 @@ class ResultKind(StrEnum):
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     HELD = "held"
+    BLOCKED = "blocked"
 
     @property
     def of_finishing(self) -> bool:
@@ -125,12 +126,19 @@ class ResultKind(StrEnum):
 _FINISHING = frozenset({ResultKind.ACCEPTED, ResultKind.REJECTED, ResultKind.HELD})
 
 
+class Halt(Struct, frozen=True, tag=True):
+    """The run ends after this answer: a hook said so, or (`interrupts`) the client did when it denied the call."""
+
+    reason: str = ""
+    interrupts: bool = False
+
+
 class ToolResult(Struct, frozen=True, tag=True):
     """The answer to one call.
 
     `content` is text, or content blocks as JSON text when `blocks` is true (images). `is_error` is `None` where the
     protocol's key is left out. `display` is what the stream shows beside it (`tool_use_result`), as a JSON value.
-    `reminder` is told to the model after the content and shown to nobody else.
+    `reminder` is told to the model after the content and shown to nobody else. `halt` ends the run.
     """
 
     call_id: CallId
@@ -141,6 +149,7 @@ class ToolResult(Struct, frozen=True, tag=True):
     display: Any = None
     meta: Mapping[str, Any] | None = None
     reminder: str = ""
+    halt: Halt | None = None
 
     @property
     def failed(self) -> bool:

@@ -20,11 +20,12 @@ from anyio.streams.memory import MemoryObjectSendStream
 from msgspec.structs import replace
 
 from lastcall.core import records as r
-from lastcall.core.actions import Action, AskModel, CancelCalls, CancelRequest, RunChecks, RunTool
+from lastcall.core.actions import Action, AskModel, CancelCalls, CancelRequest, RunChecks, RunHooks, RunTool
 from lastcall.core.decide import decide
 from lastcall.core.events import (
     ChecksFinished,
     Event,
+    HooksFinished,
     LimitHit,
     Progress,
     Prompted,
@@ -39,7 +40,7 @@ from lastcall.core.state import RunState
 from lastcall.core.step import Step
 from lastcall.errors import JournalError
 from lastcall.nouns.attachment import Problem
-from lastcall.nouns.ids import RunId, Uuid
+from lastcall.nouns.ids import CallId, RunId, Uuid
 from lastcall.nouns.messages import UserBlock
 from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, TerminalResult
 from lastcall.runtime.finish import finish
@@ -149,6 +150,8 @@ class Driver:
                 self._tasks.start_soon(self._run_tool, action)
             case RunChecks():
                 self._tasks.start_soon(self._run_checks, action)
+            case RunHooks():
+                self._tasks.start_soon(self._ask_hooks, action)
             case CancelCalls(call_ids=call_ids):
                 for call_id in call_ids:
                     if call_id in self._calls:
@@ -205,6 +208,11 @@ class Driver:
         done = [x for x in found if x is not None]
         problems = tuple(p for _, listed in done for p in listed)
         await self._send(ChecksFinished(action.call_id, problems, tuple(verdict for verdict, _ in done)))
+
+    async def _ask_hooks(self, action: RunHooks) -> None:
+        verdict = await self._ports.ask_hooks(action, self.state)
+        call_id = action.call.call_id if action.call is not None else CallId("")
+        await self._send(HooksFinished(action.point, call_id, verdict))
 
     async def _send(self, event: Event | Progress) -> None:
         if self._inbox is not None:

@@ -54,6 +54,7 @@ def finish(state: RunState, *, duration_ms: int = 0, interrupted_calls: bool = F
         last_model=state.reply.model,
         kept_object_text=kept,
         interrupted_calls=interrupted_calls,
+        halted=state.halt is not None,
     )
 
 

@@ -12,9 +12,12 @@ from typing import Protocol
 import anyio
 from msgspec import Struct
 
+from lastcall.core.actions import RunHooks
 from lastcall.core.events import Progress
 from lastcall.core.records import Record
+from lastcall.core.state import RunState
 from lastcall.journal.store import Journal
+from lastcall.nouns.hooks import NOTHING_SAID, HookVerdict
 from lastcall.nouns.result import TerminalResult, Usage
 from lastcall.nouns.tools import ToolCall, ToolResult
 from lastcall.providers import Provider
@@ -55,6 +58,15 @@ class Publisher(Protocol):
 RunTool = Callable[[ToolCall, anyio.CancelScope], Awaitable[ToolResult]]
 """Runs an ordinary call; cancelling the scope cancels just this call and is an answer too."""
 
+AskHooks = Callable[[RunHooks, RunState], Awaitable[HookVerdict]]
+"""Asks the caller's hooks; `state` is the session's when they are asked. Never raises for what a hook did."""
+
+
+async def no_hooks(action: RunHooks, state: RunState) -> HookVerdict:  # noqa: ARG001 -- an `AskHooks`
+    """Nobody is there to be asked."""
+    return NOTHING_SAID
+
+
 Price = Callable[[str, Usage], Awaitable[Decimal | None]]
 """US dollars of a reply of this model; `None` where the price or the usage is unknown."""
 
@@ -69,3 +81,4 @@ class Ports(Struct, frozen=True):
     clock: Clock
     new_id: Callable[[str], str]
     price: Price
+    ask_hooks: AskHooks = no_hooks

@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import msgspec
 
+from lastcall.contract import hook_words
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.tools import ResultKind, ToolCall, ToolResult
 from lastcall.tools import Output, Tool, Toolbox, ToolContext
@@ -136,18 +137,9 @@ def _denied(call: ToolCall, denied: Denied) -> ToolResult:
     )
 
 
-_CANCELLED_COMPAT = (
-    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
-    "new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
-)
-"""As recorded."""
-
-
 def cancelled(call: ToolCall, profile: Profile) -> ToolResult:
     """The answer to a call that was cancelled while it ran, or before it began."""
-    compat = profile is Profile.COMPAT
-    text = _CANCELLED_COMPAT if compat else "Cancelled before it ended; it is unknown whether it took effect."
-    display = "User rejected tool use" if compat else f"Error: {text}"
+    text, display = hook_words.cancelled_call(profile)
     meta = {"non_execution_kind": str(DenialKind.USER)}
     return ToolResult(call.call_id, ResultKind.CANCELLED, text, is_error=True, display=display, meta=meta)
 

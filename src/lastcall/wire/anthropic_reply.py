@@ -119,11 +119,11 @@ class AnthropicDecoder:
             return [*heard, *self._give_up("the stream ended before a reply began")]
         taken = self._hearing.rules.takes_orderly_close and self.blocks_ended > 0
         if self.complete:
-            return [*heard, *self._finish_message([])]
+            return [*heard, *self._finish_message([], announced=False)]
         if taken:  # its tokens were never settled, so they are not known
             self._open.clear()
             self.usage = NO_USAGE
-            return [*heard, *self._finish_message([])]
+            return [*heard, *self._finish_message([], announced=False)]
         return [*heard, *self._give_up("the stream ended in the middle of the reply")]
 
     def _give_up(self, detail: str) -> list[Heard]:
@@ -186,14 +186,14 @@ class AnthropicDecoder:
         self._add_usage(members)
         return said(members, self._hearing)
 
-    def _finish_message(self, heard: list[Heard]) -> list[Heard]:
+    def _finish_message(self, heard: list[Heard], *, announced: bool = True) -> list[Heard]:
         self._ended = True
         unclosed = [*self._unclosed, *(self._open[index] for index in sorted(self._open))]
         left = unclosed if self._hearing.rules.takes_unclosed else []
         self._open.clear()
-        return [*map(self._give, left), *heard, self._end()]
+        return [*map(self._give, left), *heard, self._end(announced=announced)]
 
-    def _end(self) -> ReplyEnded:
+    def _end(self, *, announced: bool = True) -> ReplyEnded:
         assert self.message_id is not None
         return ReplyEnded(
             self._hearing.request,
@@ -202,6 +202,7 @@ class AnthropicDecoder:
             self.usage,
             self._stop_sequence,
             self._stop_details,
+            announced=announced,
         )
 
     def _add_usage(self, members: dict[str, Any]) -> None:

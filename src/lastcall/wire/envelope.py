@@ -43,7 +43,7 @@ def result_frame(result: TerminalResult, stage: Stage, uuid: str) -> Frame:
         "is_error": said["is_error"],
         "duration_ms": result.duration_ms,
         "duration_api_ms": result.duration_api_ms,
-        "num_turns": result.turns,
+        "num_turns": said.get("num_turns", result.turns),
     }
     if "result" in said:
         frame["result"] = said["result"]
@@ -100,7 +100,7 @@ def _native(result: TerminalResult) -> Frame:
     return said
 
 
-def _native_words(result: TerminalResult) -> tuple[str, str]:  # noqa: PLR0911 -- one line an outcome
+def _native_words(result: TerminalResult) -> tuple[str, str]:  # noqa: C901, PLR0911 -- one line an outcome
     match result.outcome:
         case Answered():
             return "success", "completed"
@@ -130,17 +130,21 @@ _LIMIT_WORDS = {
     Limit.TURNS: ("error_max_turns", "max_turns"),
     Limit.BUDGET: ("error_max_budget_usd", "budget_exhausted"),
     Limit.DEADLINE: ("error_deadline", "deadline_passed"),
+    Limit.PROMPT_HOOK: ("error_prompt_blocked", "prompt_blocked"),
+    Limit.TOOL_HOOK: ("error_hook_stopped", "hook_stopped"),
+    Limit.STOP_HOOK: ("error_hook_stopped", "stop_hook_prevented"),
 }
 
 
 # -- compat ---------------------------------------------------------------------------------------------------------
 
 
-def _compat(result: TerminalResult, stage: Stage) -> Frame:  # noqa: PLR0911 -- one case an outcome
+def _compat(result: TerminalResult, stage: Stage) -> Frame:
     kept = result.object_text or result.kept_object_text
     match result.outcome:
         case Answered():
-            return _compat_success(result, result.text, kept)
+            said = _compat_success(result, result.text, kept)
+            return {**said, "terminal_reason": "hook_stopped"} if result.halted else said
         case GaveUp(text=text):
             return _compat_success(result, text, None)
         case Declined(reason=reason):
@@ -155,13 +159,8 @@ def _compat(result: TerminalResult, stage: Stage) -> Frame:  # noqa: PLR0911 -- 
             return _compat_error(
                 result, "error_max_structured_output_retries", "structured_output_retry_exhausted", words
             )
-        case Stopped(limit=Limit.TURNS, bound=bound):
-            return _compat_error(result, "error_max_turns", "max_turns", f"Reached maximum number of turns ({bound})")
-        case Stopped(limit=Limit.BUDGET, bound=bound):
-            words = f"Reached maximum budget (${bound})"
-            return _compat_error(result, "error_max_budget_usd", "budget_exhausted", words)
-        case Stopped():
-            return _compat_error(result, *_LIMIT_WORDS[Limit.DEADLINE], result.reason)
+        case Stopped() as stopped:
+            return _compat_stopped(result, stopped)
         case Failed() as failure:
             return _compat_failed(result, failure, stage, kept)
         case Cancelled():
@@ -171,6 +170,27 @@ def _compat(result: TerminalResult, stage: Stage) -> Frame:  # noqa: PLR0911 -- 
             return _compat_error(result, "error_during_execution", aborted, words)
         case _:
             assert_never(result.outcome)
+
+
+def _compat_stopped(result: TerminalResult, stopped: Stopped) -> Frame:
+    limit, bound = stopped.limit, stopped.bound
+    match limit:
+        case Limit.TURNS:
+            words = f"Reached maximum number of turns ({bound})"
+            return {**_compat_error(result, "error_max_turns", "max_turns", words), "num_turns": int(bound) + 1}
+        case Limit.BUDGET:
+            words = f"Reached maximum budget (${bound})"
+            return _compat_error(result, "error_max_budget_usd", "budget_exhausted", words)
+        case Limit.DEADLINE:
+            return _compat_error(result, *_LIMIT_WORDS[limit], result.reason)
+        case Limit.PROMPT_HOOK:
+            said = {**_compat_success(result, bound, None), "num_turns": 0, "terminal_reason": ""}
+            del said["api_error_status"]
+            return said
+        case Limit.TOOL_HOOK | Limit.STOP_HOOK:
+            return {**_compat_success(result, "", None), "terminal_reason": _LIMIT_WORDS[limit][1]}
+        case _:
+            assert_never(limit)
 
 
 def _compat_success(result: TerminalResult, text: str, kept: str | None) -> Frame:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lastcall.contract.json_text import JsonFault, read_json
 from lastcall.core import events as e
@@ -22,7 +23,7 @@ from lastcall.core import records as r
 from lastcall.nouns.ids import CallId, MessageId
 from lastcall.nouns.messages import AssistantBlock, OpaqueBlock, TextBlock, ThinkingBlock
 from lastcall.nouns.profile import Profile
-from lastcall.nouns.result import NO_USAGE, Failed, FailureKind, Usage
+from lastcall.nouns.result import NO_USAGE, Failed, FailureKind, Limit, Stopped, Usage
 from lastcall.nouns.tools import Arguments, ResultKind, ToolCall, ToolResult
 from lastcall.wire.reference_words import error_word, failure_text, fallback_words, retry_word
 
@@ -46,6 +47,13 @@ class Stage(Struct, frozen=True):
     partial: bool = False
 
 
+_STOP_ERROR: Frame = {
+    "key": "stop-hook-error",
+    "text": "Stop hook error occurred \u00b7 ctrl+o to see",
+    "priority": "immediate",
+}
+
+
 class Framer:
     """Turns the records of one session into frames, in order.
 
@@ -63,6 +71,7 @@ class Framer:
         self._calls: dict[CallId, ToolCall] = {}
         self._supersedes: list[str] = []
         self._prompt_uuid = ""
+        self._told_stop_error = False
         self._thinking = _ThinkingMeter()
 
     def init(self) -> Frame:
@@ -100,7 +109,7 @@ class Framer:
             )
         return frames
 
-    def frames(self, record: r.Record) -> list[Frame]:  # noqa: C901, PLR0911 -- one line a record
+    def frames(self, record: r.Record) -> list[Frame]:  # noqa: C901, PLR0911, PLR0912 -- one line a record
         """The frames of one record; most have one or none."""
         match record:
             case r.Started():
@@ -119,7 +128,10 @@ class Framer:
             case r.Nudged():
                 return self._nudged(record)
             case r.RetryNoted():
-                return [self._retry(record)]
+                quiet = record.retracted and self._stage.profile is Profile.COMPAT
+                return [] if quiet else [self._retry(record)]
+            case r.RequestLost(goes_on=True):
+                return [self._synthetic(replace(record.failure, mid_reply=True))]
             case r.FallbackNoted():
                 return [self._fallback(record)]
             case r.FeatureDropped():
@@ -134,6 +146,9 @@ class Framer:
                 return self._native("limit", {"limit": record.limit.value, "hit": record.hit})
             case r.Ended(outcome=Failed() as failure):
                 return self._failed(failure)
+            case r.Ended(outcome=Stopped(limit=Limit.PROMPT_HOOK, bound=words)):
+                told = {"content": words, "level": "warning", "prevent_continuation": True}
+                return [self._frame("system", {"subtype": "informational", **told})]
             case _:
                 return []
 
@@ -204,12 +219,14 @@ class Framer:
         if record.kind is r.NudgeKind.CUT_OFF and self._stage.profile is Profile.COMPAT:
             return []
         content = [{"type": "text", "text": record.text}]
-        return [
-            self._frame(
-                "user",
-                {"message": {"role": "user", "content": content}, "parent_tool_use_id": None, "isSynthetic": True},
-            )
-        ]
+        said: Frame = {"message": {"role": "user", "content": content}, "parent_tool_use_id": None}
+        if record.kind is not r.NudgeKind.INTERRUPT:
+            said["isSynthetic"] = True
+        frames = [self._frame("user", said)]
+        if record.kind is r.NudgeKind.STOP_HOOK and not self._told_stop_error:
+            self._told_stop_error = True
+            frames += self._compat_only("notification", _STOP_ERROR)
+        return frames
 
     def _retry(self, record: r.RetryNoted) -> Frame:
         return self._frame(
@@ -299,6 +316,11 @@ class Framer:
     def _native(self, subtype: str, fields: Frame) -> list[Frame]:
         """A frame that the reference does not have; left out where it would surprise its callers."""
         if self._stage.profile is Profile.COMPAT:
+            return []
+        return [self._frame("system", {"subtype": subtype, **fields})]
+
+    def _compat_only(self, subtype: str, fields: Frame) -> list[Frame]:
+        if self._stage.profile is not Profile.COMPAT:
             return []
         return [self._frame("system", {"subtype": subtype, **fields})]
 

@@ -28,6 +28,7 @@ _FLAGGED: Final = (
     "conversations. Claude Code can't respond to this message with {name}.\n\nTry rephrasing the request in a new session "
     "or change your model.\n\nLearn more: https://support.claude.com/en/articles/15363606"
 )
+_MID_REPLY: Final = "API Error: Server error mid-response. The response above may be incomplete."
 _SERVER_ISSUE: Final = (
     "API Error: {status} {detail}. This is a server-side issue, usually temporary \u2014 try again in a moment. If it "
     "persists, check your inference gateway ({host})."
@@ -51,6 +52,8 @@ def model_title(model: str) -> str:
 def failure_text(failure: Failed, *, model: str, host: str, max_tokens: int) -> str:  # noqa: PLR0911 -- one a kind
     """The line that stands as `result`."""
     match failure.kind:
+        case _ if failure.mid_reply and failure.status is None and failure.kind is not FailureKind.REFUSAL:
+            return _MID_REPLY
         case FailureKind.REFUSAL:
             return _refusal(model_title(model), failure.provider_kind)
         case FailureKind.OUTPUT_LIMIT:
@@ -83,7 +86,7 @@ def _other(failure: Failed, host: str) -> str:
     if failure.status is not None:
         return f"API Error: {failure.status} {failure.detail}"
     if failure.kind is FailureKind.BROKEN_STREAM:
-        return "API Error: Server error mid-response. The response above may be incomplete."
+        return _MID_REPLY
     if failure.kind is FailureKind.NETWORK:
         return "API Error: Connection refused \u2014 a firewall or proxy may be blocking it (ConnectionRefused)"
     return f"API Error: {failure.detail}"
