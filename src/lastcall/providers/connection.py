@@ -58,14 +58,18 @@ class Connection:
     Raises `Unreachable` for an address or a header that cannot be sent.
     """
 
-    def __init__(self, url: str, headers: Mapping[str, str], *, connect_timeout_s: float) -> None:
+    def __init__(
+        self, url: str, headers: Mapping[str, str], *, connect_timeout_s: float, proxies: bool = True
+    ) -> None:
         self._url = url
         # the check of certificates costs 30 ms to set up, and there is nothing to check without encryption
         verify = not url.lower().startswith("http:")
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
         timeout = httpx2.Timeout(None, connect=connect_timeout_s)
         try:
-            self._client = httpx2.AsyncClient(headers=dict(headers), timeout=timeout, limits=limits, verify=verify)
+            self._client = httpx2.AsyncClient(
+                headers=dict(headers), timeout=timeout, limits=limits, verify=verify, trust_env=proxies
+            )
             httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError) as error:
             raise Unreachable(f"the address or a header cannot be used: {error}") from None
