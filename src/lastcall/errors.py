@@ -137,6 +137,12 @@ class BrokenStream(ProviderError):
     code = "broken_stream"
 
 
+class ReplyTooLarge(BrokenStream):
+    """The reply is over a budget; the same request would bring the same, so it is not sent again."""
+
+    code = "reply_too_large"
+
+
 class ModelUnavailable(ProviderError):
     """The embedded model cannot be used here: not downloaded, damaged, too little memory, a processor without AVX2."""
 

@@ -80,10 +80,10 @@ def resolve(
         fallback_models=_names(args.text("fallback_model")),
         environment=environment,
         channel=args.text("channel") or "auto",
-        max_tokens=_env_count(environment, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
+        max_tokens=_env_count(environment, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", least=1),
         thinking_tokens=thinking,
         effort=args.text("effort"),
-        max_retries=_env_count(environment, "CLAUDE_CODE_MAX_RETRIES"),
+        max_retries=_env_count(environment, "CLAUDE_CODE_MAX_RETRIES", least=0),
         system_prompt=_system_prompt(args),
         cwd=os.getcwd(),  # noqa: PTH109 -- pathlib is not needed to start
         add_dirs=tuple(args.words("add_dir") or ()),
@@ -233,9 +233,9 @@ def _count(args: Args, key: str, *, least: int) -> int | None:
     return int(given)
 
 
-def _env_count(environment: Mapping[str, str], name: str) -> int | None:
+def _env_count(environment: Mapping[str, str], name: str, *, least: int) -> int | None:
     word = environment.get(name, "")
-    return int(word) if re.fullmatch(r"\d{1,9}", word) and int(word) > 0 else None
+    return int(word) if re.fullmatch(r"\d{1,9}", word) and int(word) >= least else None
 
 
 # -- the rest -------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from lastcall.core.events import (
     RequestFailed,
     Retrying,
 )
-from lastcall.errors import BrokenStream, Unreachable
+from lastcall.errors import BrokenStream, ReplyTooLarge, Unreachable
 from lastcall.nouns.ids import MessageId, Uuid
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.request import ModelRequest
@@ -281,6 +281,9 @@ class HttpProvider:
         except Unreachable as error:
             where = shown_address(self._service.url)
             yield _lost(Failed(FailureKind.NETWORK, f"{error.message} ({where})"), decoder)
+        except ReplyTooLarge as error:
+            lost = _lost(Failed(FailureKind.BROKEN_STREAM, error.message), decoder)
+            yield replace(lost, should_retry=False)
         except BrokenStream as error:
             yield _lost(Failed(FailureKind.BROKEN_STREAM, error.message), decoder)
         except TimeoutError:
@@ -344,14 +347,14 @@ class HttpProvider:
             yield _explain(heard, head)
 
     async def _read(self, answer: Answer, most: int) -> bytes:
-        """A whole body. Raises `BrokenStream` for a longer one."""
+        """A whole body. Raises `ReplyTooLarge` for a longer one."""
         pieces: list[bytes] = []
         left = most
         async with aclosing(answer.chunks()) as chunks:
             while (chunk := await _next(chunks, self._deployment.idle_timeout_s)) is not None:
                 left -= len(chunk)
                 if left < 0:
-                    raise BrokenStream(f"the answer is larger than {most} bytes")
+                    raise ReplyTooLarge(f"the answer is larger than {most} bytes")
                 pieces.append(chunk)
         return b"".join(pieces)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from lastcall.errors import BrokenStream
+from lastcall.errors import ReplyTooLarge
 
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 MAX_STREAM_BYTES = 64 * 1024 * 1024
@@ -54,11 +54,11 @@ class SseDecoder:
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """The events that `chunk` completes.
 
-        Raises `BrokenStream` when an event or the stream is over its budget; the decoder is of no use afterwards.
+        Raises `ReplyTooLarge` when an event or the stream is over its budget; the decoder is of no use afterwards.
         """
         self.seen_bytes += len(chunk)
         if self.seen_bytes > self._limits.stream_bytes:
-            raise BrokenStream(f"the reply is larger than {self._limits.stream_bytes} bytes")
+            raise ReplyTooLarge(f"the reply is larger than {self._limits.stream_bytes} bytes")
         if self._after_cr and chunk:
             self._after_cr = False
             if chunk[0] == _LF:
@@ -84,7 +84,7 @@ class SseDecoder:
 
     def _check_event(self) -> None:
         if self._data_bytes + len(self._line) > self._limits.event_bytes:
-            raise BrokenStream(f"an event of the reply is larger than {self._limits.event_bytes} bytes")
+            raise ReplyTooLarge(f"an event of the reply is larger than {self._limits.event_bytes} bytes")
 
     def _end_line(self) -> tuple[SseEvent, ...]:
         line = bytes(self._line)
