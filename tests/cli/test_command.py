@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+
 from cli.support import COMMAND, SCHEMA, environment, lastcall, script
 
 GOOD = {"object": {"a": 3}}

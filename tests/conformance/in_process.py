@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from record import Norm, Runner, build
+
 from lastcall.cli.args import BadFlag, parse
 from lastcall.cli.config import Stdin
 from lastcall.cli.output import Notes, Output
@@ -21,8 +23,6 @@ from lastcall.providers.models import full_name
 from lastcall.providers.scripted import scripted_provider
 from lastcall.runtime.session import limits_of, open_session
 from lastcall.wire.dialect import ANTHROPIC
-
-from record import Norm, Runner, build
 
 PORT = 1
 

@@ -90,7 +90,17 @@ def test_the_exit_codes_are_those_of_the_table():
     from lastcall.nouns.attachment import Attachment
     from lastcall.nouns.profile import Profile
     from lastcall.nouns.result import (
-        Answered, Cancelled, Declined, Failed, FailureKind, GaveUp, Limit, OutOfAttempts, Retracted, Signal, Stopped,
+        Answered,
+        Cancelled,
+        Declined,
+        Failed,
+        FailureKind,
+        GaveUp,
+        Limit,
+        OutOfAttempts,
+        Retracted,
+        Signal,
+        Stopped,
     )  # fmt: skip
 
     table = [

@@ -8,6 +8,7 @@ import pytest
 from lastcall.contract import compile_contract
 from lastcall.contract.parse import schema_from_value
 from lastcall.core import records as r
+from lastcall.core.events import Interrupted
 from lastcall.core.policy import native
 from lastcall.core.state import Setting, begin
 from lastcall.errors import JournalError
@@ -15,7 +16,6 @@ from lastcall.journal.store import MemoryJournal
 from lastcall.nouns.messages import TextBlock
 from lastcall.nouns.result import Answered, Cancelled, Failed, FailureKind, GaveUp, Limit, Signal, Stopped, VerdictKind
 from lastcall.nouns.tools import ResultKind, ToolResult, define
-from lastcall.core.events import Interrupted
 from lastcall.providers.scripted import scripted_provider
 from lastcall.runtime.clock import SystemClock, new_id
 from lastcall.runtime.driver import Driver
