@@ -151,7 +151,7 @@ def _open(name: str, env: Mapping[str, str], settings: ModelSettings, rules: Ret
         case "openai":
             return _open_openai(rest, env, settings, rules)
         case "local":
-            return _open_local(rest or "standard")
+            return _open_local(rest or "standard", env, settings)
         case "scripted":
             return _open_scripted(rest, settings, rules)
         case _ if models.is_claude(name):
@@ -190,10 +190,14 @@ def _open_openai(name: str, env: Mapping[str, str], settings: ModelSettings, rul
     )
 
 
-def _open_local(variant: str) -> Provider:
-    from lastcall.providers.local import open_local  # noqa: PLC0415 -- an optional part, with its engine
+def _open_local(variant: str, env: Mapping[str, str], settings: ModelSettings) -> Provider:
+    from lastcall.providers.local import MAX_TOKENS, LocalSettings, open_local  # noqa: PLC0415 -- an optional part
+    from lastcall.providers.local_cache import FOLDER_VARIABLE, models_folder  # noqa: PLC0415
 
-    return open_local(variant)
+    chosen = LocalSettings(
+        max_tokens=_or(settings.max_tokens, MAX_TOKENS), temperature=settings.temperature or 0.0, seed=settings.seed
+    )
+    return open_local(variant, models=models_folder(env.get(FOLDER_VARIABLE)), settings=chosen, clock=settings.clock)
 
 
 def _open_scripted(file: str, settings: ModelSettings, rules: RetryRules) -> Provider:

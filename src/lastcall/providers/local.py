@@ -27,7 +27,7 @@ from lastcall.nouns.result import Failed, FailureKind, Usage
 from lastcall.providers import Deployment
 from lastcall.providers.clock import Clock
 from lastcall.providers.local_cache import Shelf, models_folder
-from lastcall.providers.local_catalogue import LocalModel, find_model
+from lastcall.providers.local_catalogue import find_model
 from lastcall.providers.local_client import EngineClient, Sampling, Stopped, TooLong, Written
 from lastcall.providers.local_grammar import Offer, offer
 from lastcall.providers.local_machine import check_engine, check_memory, check_processor, threads
@@ -121,13 +121,14 @@ class LocalProvider:
                     async with aclosing(self._reply(client, request, wanted)) as events:
                         async for event in events:
                             yield event
-                    return
                 except _Dropped as dropped:
                     detail = f"the engine made no grammar of the schema: {dropped}"
                     if wanted.loose:
                         raise ProviderError(detail) from None
                     self._refused[wanted.grammar] = str(dropped)
                     yield ChannelChanged(request.number, Feature.STRICT.value, detail)
+                else:
+                    return
         except LastcallError as error:
             failure = Failed(_kind_of(error), str(error))
             yield RequestFailed(request.number, failure, Uuid(self._clock.mint()), self._since(began))

@@ -66,6 +66,10 @@ class Shelf:
         mark = _Mark(self.model.sha256, status.st_size, status.st_mtime_ns)
         write_whole(self.folder / _MARK, msgspec.json.encode(mark))
 
+    def drop_mark(self) -> None:
+        """Forgets that the weights were found right."""
+        (self.folder / _MARK).unlink(missing_ok=True)
+
     def matches(self, moved: Callable[[int], None] = lambda _: None) -> bool:
         """Whether the weights have the right checksum. Reads them whole."""
         if not self.weights.is_file() or self.weights.stat().st_size != self.model.size:

@@ -35,7 +35,7 @@ _DROPPED: Final = "llg error"
 _OK: Final = 200
 
 
-class TooLong(ProviderError):
+class TooLong(ProviderError):  # noqa: N818 -- as its siblings in `errors`
     """The conversation does not fit into the model's context."""
 
     code = "too_long"

@@ -129,10 +129,7 @@ def _smaller(model: LocalModel, otherwise: str) -> str:
 
 def usable_processors(root: Path = Path("/")) -> int:
     """How many processors this process may keep busy: its affinity and its container's share, at least one."""
-    if hasattr(os, "sched_getaffinity"):
-        count = len(os.sched_getaffinity(0))
-    else:
-        count = os.cpu_count() or 1
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     share = _container_share(root)
     return max(1, count if share is None else min(count, share))
 

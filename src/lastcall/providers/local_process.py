@@ -18,7 +18,6 @@ from collections import deque
 from pathlib import Path
 from typing import Final
 
-import anyio
 import msgspec
 from anyio import to_thread
 from msgspec import Struct
@@ -122,7 +121,7 @@ class EngineProcess:
 
 async def start_engine(asked: EngineWishes) -> EngineProcess:
     """Starts the engine and waits until it serves. Raises `ModelUnavailable`; a cancel ends the process."""
-    process = subprocess.Popen(  # noqa: ASYNC220, S603 -- starting takes 5 ms; our own module
+    process = subprocess.Popen(  # noqa: ASYNC220 -- starting takes 5 ms; our own module
         [sys.executable, "-m", "lastcall.providers.local_engine"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -135,8 +134,7 @@ async def start_engine(asked: EngineWishes) -> EngineProcess:
         _tell(process, asked)
         engine.url = await to_thread.run_sync(engine.read_address, abandon_on_cancel=True)
     except BaseException:
-        with anyio.CancelScope(shield=True):
-            engine.kill()
+        engine.kill()
         raise
     return engine
 

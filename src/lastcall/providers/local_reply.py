@@ -77,7 +77,7 @@ class LocalReply:
 
     def _begin(self) -> list[ProviderEvent]:
         self.begun = True
-        message = {
+        message: dict[str, Any] = {
             "id": self.message_id, "type": "message", "role": "assistant", "model": self._model, "content": [],
             "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 0, "output_tokens": 0},
         }  # fmt: skip
