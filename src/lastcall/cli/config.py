@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from lastcall.cli.args import Args, bad_value
+from lastcall.cli.settings import read_settings
 from lastcall.contract import Contract, compile_contract
+from lastcall.contract.json_text import JsonFault, read_json
 from lastcall.contract.parse import parse_schema
 from lastcall.core.policy import DEFAULT_ATTEMPTS
 from lastcall.errors import BadConfig, BadSchema
@@ -73,6 +75,8 @@ def resolve(
     budget = _budget(args)
     deadline = args.text("deadline")
     thinking = _count(args, "max_thinking_tokens", least=0)
+    cwd = os.getcwd()  # noqa: PTH109 -- pathlib is not needed to start
+    settings = read_settings(args, profile, home=environment.get("HOME", ""), cwd=cwd)
     return RunConfig(
         profile=profile,
         contract=_contract(args, profile, stdin),
@@ -85,12 +89,16 @@ def resolve(
         effort=args.text("effort"),
         max_retries=_env_count(environment, "CLAUDE_CODE_MAX_RETRIES", least=0),
         system_prompt=_system_prompt(args),
-        cwd=os.getcwd(),  # noqa: PTH109 -- pathlib is not needed to start
+        cwd=cwd,
         add_dirs=tuple(args.words("add_dir") or ()),
         tools=_tools(args),
-        allowed_tools=tuple(args.words("allowedTools") or ()),
-        disallowed_tools=tuple(args.words("disallowedTools") or ()),
-        permission_mode=_permission_mode(args),
+        allowed_tools=(*settings.allow, *(args.words("allowedTools") or ())),
+        disallowed_tools=(*settings.deny, *(args.words("disallowedTools") or ())),
+        permission_mode=_permission_mode(args) or settings.mode or "default",
+        hook_rules=settings.rules,
+        hook_events=args.on("include_hook_events"),
+        client_servers=client_servers(args.words("mcp_config") or ()),
+        client_asks=args.text("permission_prompt_tool") == "stdio",
         max_attempts=_attempts(args, environment, profile),
         max_turns=_max_turns(args, profile),
         max_budget_usd=budget,
@@ -255,10 +263,22 @@ def _tools(args: Args) -> str | None:
     return None if words is None else ",".join(words)
 
 
-def _permission_mode(args: Args) -> str:
+def _permission_mode(args: Args) -> str | None:
     if args.on("dangerously_skip_permissions"):
         return "bypassPermissions"
-    return args.text("permission_mode") or "default"
+    return args.text("permission_mode")
+
+
+def client_servers(configs: Iterable[str]) -> tuple[str, ...]:
+    """The MCP servers of `--mcp-config` that live in the client's process (`"type": "sdk"`), by name."""
+    names: list[str] = []
+    for text in configs:
+        read = read_json(text, numbers="exact", max_depth=100, max_bytes=1 << 24)
+        value = None if isinstance(read, JsonFault) else read.value
+        listed = value.get("mcpServers") if isinstance(value, dict) else None
+        entries = listed.items() if isinstance(listed, dict) else ()
+        names += [name for name, entry in entries if isinstance(entry, dict) and entry.get("type") == "sdk"]
+    return tuple(dict.fromkeys(names))
 
 
 def prompt_of(args: Args, stdin: Stdin) -> str:

@@ -68,6 +68,8 @@ def _compat(outcome: Outcome) -> int:
             return 0
         case OutOfAttempts() | Retracted() | Stopped() | Failed():
             return 1
+        case Cancelled(signal=Signal.INTERRUPT):
+            return 0
         case Cancelled(signal=signal):
             return _SIGNALS[signal]
         case _:

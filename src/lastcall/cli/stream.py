@@ -2,47 +2,42 @@
 
 Each user message is a run of its own with its own result; messages that come during a run wait for their turn. The end of
 stdin ends the session after the last run. The session is opened with the first user message, because `initialize` may
-still bring the contract.
+still bring the contract, hooks and tools.
 
-Must not go in here: the frames (`wire.control`, `wire.frames`), rules of a run.
+Must not go in here: the frames (`wire.control`, `wire.frames`), what a control request does (`cli.control`), rules of a
+run.
 """
 
 from __future__ import annotations
 
-import os
-import sys
+import signal
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from msgspec.structs import replace
+import anyio.abc
 
+from lastcall.cli.control import Controls
 from lastcall.cli.exits import exit_code, usage_code
-from lastcall.contract import compile_contract
-from lastcall.contract.parse import schema_from_value
+from lastcall.cli.stdin_lines import read_lines
+from lastcall.contract.jsc_words import parse_error
 from lastcall.core.events import Interrupted
-from lastcall.errors import BadSchema
+from lastcall.errors import LastcallError
 from lastcall.nouns.ids import Uuid
 from lastcall.nouns.profile import Profile
-from lastcall.nouns.result import Signal
+from lastcall.nouns.result import Cancelled, Outcome, Signal
+from lastcall.runtime.client import Client, ClientSide
+from lastcall.runtime.client_mcp import ClientServer
 from lastcall.runtime.clock import new_uuid
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.session import Session, open_session
-from lastcall.wire.control import (
-    BadLine,
-    ControlRequest,
-    ControlResponse,
-    Ignored,
-    UserLine,
-    failure,
-    read_line,
-    success,
-)
+from lastcall.wire.control import BadLine, ControlRequest, ControlResponse, Ignored, UserLine, WrongRole, read_line
+from lastcall.wire.envelope import error_frame
 
 if TYPE_CHECKING:
     from lastcall.cli.run import Show
 
-_LINE_LIMIT: Final = 256 * 1024 * 1024
+_SIGNALS: Final = {signal.SIGINT: Signal.INTERRUPT, signal.SIGTERM: Signal.TERMINATE}
 
 
 def run_stream(config: RunConfig, show: Show) -> int:
@@ -52,105 +47,167 @@ def run_stream(config: RunConfig, show: Show) -> int:
 
 class _Stream:
     def __init__(self, config: RunConfig, show: Show) -> None:
-        self._config = config
         self._show = show
-        self._session: Session | None = None
+        self._emit = show.output.frame
+        self._client = Client(self._emit, new_uuid)
+        self._controls = Controls(config, self._emit)
+        self._controls.queued = lambda: [line.uuid for line in self._queue if line.uuid]
+        self._queue: deque[UserLine] = deque()
+        self._news = anyio.Event()
+        self._ended = False
+        self._signal: Signal | None = None
         self._code = 0
-        self._users: MemoryObjectSendStream[UserLine]
-        self._waiting: MemoryObjectReceiveStream[UserLine]
+        self._connected = anyio.Event()
 
     async def serve(self) -> int:
-        self._users, self._waiting = anyio.create_memory_object_stream[UserLine](10_000)
+        """The exit code, once everything was said."""
+        self._controls.servers = tuple(ClientServer(n, self._client) for n in self._controls.config.client_servers)
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._run_messages)
-                bad = await self._read()
-                if bad is not None:
-                    tasks.cancel_scope.cancel()
-                    self._show.notes.error(f"Error parsing streaming input line: {bad.line}: SyntaxError: {bad.why}")
-                    return usage_code(self._config.profile)
-                self._users.close()
+                tasks.start_soon(self._watch_signals, tasks.cancel_scope)
+                tasks.start_soon(self._read, tasks)
+                await self._run_messages()
+                tasks.cancel_scope.cancel()
         finally:
-            if self._session is not None:
-                await self._session.aclose()
+            if self._controls.session is not None:
+                await self._controls.session.aclose()
+        if self._signal is not None:
+            return _signal_code(self._signal, self._controls.config.profile)
         return self._code
 
-    async def _read(self) -> BadLine | None:
-        """Every line until the end of stdin; the bad one, if there is one."""
-        while True:
-            raw = await anyio.to_thread.run_sync(sys.stdin.buffer.readline, _LINE_LIMIT, abandon_on_cancel=True)
-            if not raw:
-                return None
-            text = raw.decode("utf-8", "replace").strip()
-            if not text:
-                continue
-            line = read_line(text)
-            if isinstance(line, BadLine):
-                return line
-            await self._take(line)
+    # -- reading ----------------------------------------------------------------------------------------------------
 
-    async def _take(self, line: UserLine | ControlRequest | ControlResponse | Ignored) -> None:
-        if isinstance(line, UserLine):
-            await self._users.send(line)
-        elif isinstance(line, ControlRequest):
-            self._show.output.frame(self._answer(line))
+    async def _read(self, tasks: anyio.abc.TaskGroup) -> None:
+        """Every line until the end of stdin; a bad one ends the session at once."""
+        async for text in read_lines():
+            line = read_line(text)
+            if isinstance(line, BadLine | WrongRole):
+                self._code = self._refuse(line)
+                self._queue.clear()
+                self._ended = True
+                tasks.cancel_scope.cancel()
+                return
+            self._take(line, tasks)
+        self._client.close()
+        self._ended = True
+        self._news.set()
+
+    def _take(self, line: UserLine | ControlRequest | ControlResponse | Ignored, tasks: anyio.abc.TaskGroup) -> None:
+        match line:
+            case UserLine():
+                self._queue.append(line)
+                self._news.set()
+            case ControlRequest(subtype="initialize") if self._controls.servers and not self._connected.is_set():
+                tasks.start_soon(self._initialize, line)
+            case ControlRequest():
+                self._controls.answer(line)
+            case ControlResponse():
+                self._client.hear(line)
+            case Ignored():
+                pass
+
+    async def _initialize(self, line: ControlRequest) -> None:
+        """The client's servers are greeted before it is answered, as the reference does."""
+        await self._connect()
+        self._controls.answer(line)
+
+    async def _connect(self) -> None:
+        if self._connected.is_set():
+            return
+        async with anyio.create_task_group() as tasks:
+            for server in self._controls.servers:
+                tasks.start_soon(server.connect)
+        self._connected.set()
+
+    def _refuse(self, line: BadLine | WrongRole) -> int:
+        profile = self._controls.config.profile
+        compat = profile is Profile.COMPAT
+        if isinstance(line, WrongRole):
+            words = f"Expected message role 'user', got '{line.role}'"
+            self._show.notes.error(f"Error: {words}" if compat else f"lastcall: stdin: {words}.")
+        elif compat:
+            why = f"JSON Parse error: {parse_error(line.line)}" if line.no_json else line.why
+            self._show.notes.error(f"Error parsing streaming input line: {line.line}: SyntaxError: {why}")
+        else:
+            self._show.notes.error(f"lastcall: stdin: a line is no frame: {line.why}: {line.line[:200]}")
+        return usage_code(profile)
 
     # -- runs -------------------------------------------------------------------------------------------------------
 
     async def _run_messages(self) -> None:
-        async with self._waiting:
-            async for line in self._waiting:
-                session = self._open()
-                result = await session.driver.run(line.blocks, uuid=line.uuid)
-                self._show.result(result, self._show.stage(session.stage))
-                self._code = exit_code(result.outcome, self._config.profile)
+        while self._signal is None:
+            if not self._queue:
+                if self._ended:
+                    return
+                self._news = anyio.Event()
+                await self._news.wait()
+                continue
+            line = self._queue.popleft()
+            try:
+                await self._run(line)
+            except LastcallError as error:
+                self._code = self._show.refusal(error)
+                return
+
+    async def _run(self, line: UserLine) -> None:
+        config = self._controls.config
+        if self._controls.broken:
+            frame = error_frame("usage", self._controls.broken, new_uuid())
+            del frame["terminal_reason"]
+            self._emit(frame)
+            self._code = usage_code(config.profile)
+            return
+        await self._connect()
+        session = self._open()
+        self._tell_state("running")
+        notes = self._controls.take_notes()
+        if notes:
+            session.note(*notes)
+        result = await session.driver.run(line.blocks, uuid=line.uuid)
+        self._show.result(result, self._show.stage(session.stage))
+        self._code = _run_code(result.outcome, config.profile)
+        self._tell_state("idle")
 
     def _open(self) -> Session:
-        if self._session is None:
-            self._session = open_session(self._config, self._show.publisher)
-        return self._session
+        controls = self._controls
+        if controls.session is None:
+            tools = tuple(tool for server in controls.servers for tool in server.tools)
+            servers = tuple({"name": s.name, "status": s.status} for s in controls.servers)
+            asks = controls.config.client_asks
+            client = ClientSide(self._client, controls.rules, tools, servers, asks)
+            controls.session = open_session(controls.config, self._show.publisher, client=client)
+        return controls.session
 
-    # -- control requests -------------------------------------------------------------------------------------------
+    def _tell_state(self, state: str) -> None:
+        session = self._controls.session
+        if (
+            session is not None
+            and self._controls.config.environment.get("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") == "1"
+        ):
+            fields = {"state": state, "session_id": session.stage.session_id, "uuid": new_uuid()}
+            self._emit({"type": "system", "subtype": "session_state_changed", **fields})
 
-    def _answer(self, request: ControlRequest) -> dict[str, object]:
-        match request.subtype:
-            case "initialize":
-                return self._initialize(request)
-            case "interrupt":
-                if self._session is not None:
-                    self._session.driver.post(Interrupted(Signal.INTERRUPT, Uuid(new_uuid())))
-                return success(request.request_id, {"still_queued": []})
-            case other:
-                return failure(request.request_id, f"Unsupported control request subtype: {other}")
+    # -- signals ----------------------------------------------------------------------------------------------------
 
-    def _initialize(self, request: ControlRequest) -> dict[str, object]:
-        asked = request.request
-        schema = asked.get("jsonSchema")
-        if schema is not None and self._config.contract is None and self._session is None:
-            try:
-                parsed = schema_from_value(schema, profile=self._config.profile)
-                contract = compile_contract(parsed, profile=self._config.profile)
-            except BadSchema as error:
-                if self._config.profile is Profile.NATIVE:
-                    return failure(request.request_id, str(error))
-            else:
-                self._config = replace(self._config, contract=contract)
-        parts = (asked.get("systemPrompt"), asked.get("appendSystemPrompt"))
-        system = "\n\n".join(p for p in (self._config.system_prompt, *parts) if isinstance(p, str) and p)
-        self._config = replace(self._config, system_prompt=system)
-        return success(
-            request.request_id,
-            {
-                "commands": [],
-                "agents": [],
-                "output_style": "default",
-                "available_output_styles": ["default"],
-                "models": [],
-                "account": {},
-                "pid": os.getpid(),
-                "current_permission_mode": self._config.permission_mode,
-                "remote_control_auto_enable": False,
-                "remote_control_auto_on_by_default": False,
-                "ide_rc_auto_enable_gate": False,
-            },
-        )
+    async def _watch_signals(self, everything: anyio.CancelScope) -> None:
+        """A signal ends the run, and the session with it; a second one, or one between two runs, ends it at once."""
+        with anyio.open_signal_receiver(*_SIGNALS) as signals:
+            async for number in signals:
+                session = self._controls.session
+                again = self._signal is not None
+                self._signal = _SIGNALS[signal.Signals(number)]
+                if again or session is None or not session.driver.busy:
+                    everything.cancel()
+                    return
+                session.driver.post(Interrupted(self._signal, Uuid(new_uuid())))
+
+
+def _run_code(outcome: Outcome, profile: Profile) -> int:
+    """The code of a run that the client may have interrupted: for the reference that is an error like any other."""
+    if isinstance(outcome, Cancelled) and profile is Profile.COMPAT:
+        return 1
+    return exit_code(outcome, profile)
+
+
+def _signal_code(number: Signal, profile: Profile) -> int:
+    return exit_code(Cancelled(number), profile)

@@ -188,7 +188,7 @@ def _judge(draft: Draft, origin: _Origin, arguments: Arguments | Unreadable, con
 def _take_object(draft: Draft, text: str, attachment: Attachment, warnings: tuple[RunWarning, ...]) -> None:
     state = draft.state
     checking = state.contract is not None and state.contract.has_checks
-    waits = state.policy.holds and any(not _finishes(state, c) for c in state.unanswered)
+    waits = state.policy.holds and any(not _finishes(state, c) for c in state.reply.calls)
     waits = waits or (state.policy.eager and state.policy.max_budget_usd is not None)
     held = r.HeldBack(attachment, checking, warnings)
     if not waits and not checking:

@@ -273,6 +273,7 @@ def _void_open_reply(state: RunState, *, keeps_text: bool = False) -> RunState:
         pending=pending,
         reply=replace(state.reply, calls=kept),
         held=tuple(h for h in state.held if h.attachment.call_id in real),
+        hooking=tuple(h for h in state.hooking if h[1] in real),
         voided=state.voided + 1,
     )
 

@@ -20,7 +20,7 @@ from lastcall.core.records import DeclineHeard, HeldBack, NudgeKind
 from lastcall.nouns.attachment import Attachment
 from lastcall.nouns.hooks import HookPoint
 from lastcall.nouns.ids import CallId, MessageId, RunId, SessionId
-from lastcall.nouns.messages import AssistantBlock, Message, UserBlock
+from lastcall.nouns.messages import AssistantBlock, Message, UserBlock, UserMessage
 from lastcall.nouns.request import Channel, Choice
 from lastcall.nouns.result import Attempt, CheckVerdict, Limit, Outcome, RunWarning, SideEffect, Usage, VerdictKind
 from lastcall.nouns.tools import Halt, ToolCall, ToolDefinition, ToolResult
@@ -209,6 +209,13 @@ class RunState(Struct, frozen=True, kw_only=True):
     def has_news(self) -> bool:
         """Whether the model was told anything since it was last asked: answers to its calls, feedback."""
         return any(isinstance(entry, Told) for entry in self.pending)
+
+    @property
+    def ends_with_user(self) -> bool:
+        """Whether the history ends on the user's side, so that a prompt would follow a prompt."""
+        if self.pending:
+            return isinstance(self.pending[-1], Told)
+        return bool(self.messages) and isinstance(self.messages[-1], UserMessage)
 
     @property
     def checking(self) -> bool:

@@ -118,6 +118,11 @@ class ResultKind(StrEnum):
     BLOCKED = "blocked"
 
     @property
+    def of_tool(self) -> bool:
+        """Whether a tool gave this answer, having been run."""
+        return self in (ResultKind.OK, ResultKind.FAILED)
+
+    @property
     def of_finishing(self) -> bool:
         """Whether the contract gave this answer, not a tool."""
         return self in _FINISHING

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from lastcall.contract import Contract
 from lastcall.nouns.profile import Profile
+from lastcall.wire.hooks import HookRule
 
 
 class RunConfig(Struct, frozen=True, kw_only=True):
@@ -48,6 +49,12 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     deadline_s: float | None = None
     deadline_words: str = ""
     declines: bool = True
+    hook_rules: tuple[HookRule, ...] = ()
+    hook_events: bool = False
+    client_servers: tuple[str, ...] = ()
+    """MCP servers that live in the client's process, by name."""
+    client_asks: bool = False
+    """Whether the client that drives the session decides what the permission rules leave open."""
     session_id: str | None = None
     resume: str | None = None
     continue_latest: bool = False

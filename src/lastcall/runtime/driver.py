@@ -36,16 +36,17 @@ from lastcall.core.events import (
 from lastcall.core.evolve import evolve
 from lastcall.core.request import build_request
 from lastcall.core.resume import resume
-from lastcall.core.state import RunState
+from lastcall.core.state import RunState, Setting
 from lastcall.core.step import Step
 from lastcall.errors import JournalError
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.ids import CallId, RunId, Uuid
 from lastcall.nouns.messages import UserBlock
 from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, TerminalResult
+from lastcall.providers import Provider
 from lastcall.runtime.finish import finish
 from lastcall.runtime.limits import Deadline
-from lastcall.runtime.ports import Ports
+from lastcall.runtime.ports import Ports, Price
 
 
 class Driver:
@@ -70,6 +71,16 @@ class Driver:
         """Put an event from outside (an interrupt) into the inbox; without a run it means nothing."""
         if self._inbox is not None:
             self._inbox.send_nowait(event)
+
+    def change(self, setting: Setting, provider: Provider, price: Price) -> None:
+        """Another setting and provider from the next request on."""
+        self.state = replace(self.state, setting=setting)
+        self._ports = replace(self._ports, provider=provider, price=price)
+
+    def note(self, record: r.Record) -> None:
+        """Make something true between two runs. Raises `JournalError`."""
+        self._ports.journal.append((record,), at=self._ports.clock.wall())
+        self.state = evolve(self.state, record)
 
     async def run(self, blocks: tuple[UserBlock, ...], *, uuid: str = "") -> TerminalResult:
         """One user message to its result. Raises nothing for what the model, the service, a tool or the disk did."""

@@ -21,6 +21,7 @@ from lastcall.nouns.hooks import NOTHING_SAID, HookVerdict
 from lastcall.nouns.result import TerminalResult, Usage
 from lastcall.nouns.tools import ToolCall, ToolResult
 from lastcall.providers import Provider
+from lastcall.wire.frames import Frame, Stage
 
 
 class Clock(Protocol):
@@ -52,6 +53,14 @@ class Publisher(Protocol):
 
     def result(self, result: TerminalResult) -> None:
         """The run's end."""
+        ...
+
+    def tell(self, subtype: str, fields: Frame) -> None:
+        """Something beside the run that its watchers asked for (hook events), as a system frame's fields."""
+        ...
+
+    def restage(self, stage: Stage) -> None:
+        """The model, the permission mode or the tools are others from now on."""
         ...
 
 

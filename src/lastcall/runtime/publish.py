@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec.structs import replace
+
 from lastcall.core.events import Progress
 from lastcall.core.records import Record
 from lastcall.nouns.result import TerminalResult
@@ -26,6 +28,12 @@ class Silent:
 
     def result(self, result: TerminalResult) -> None:
         """Show nothing."""
+
+    def tell(self, subtype: str, fields: Frame) -> None:
+        """Show nothing."""
+
+    def restage(self, stage: Stage) -> None:
+        """Nothing was shown."""
 
 
 class FramePublisher:
@@ -69,6 +77,15 @@ class FramePublisher:
         for frame in waiting:
             self._emit(frame)
 
+    def tell(self, subtype: str, fields: Frame) -> None:
+        """Show a system frame beside the run's."""
+        self._emit(self._framer.system(subtype, fields))
+
+    def restage(self, stage: Stage) -> None:
+        """Show the session so from now on."""
+        self._stage = replace(stage, partial=self._stage.partial)
+        self._framer.restage(self._stage)
+
     def result(self, result: TerminalResult) -> None:
         """Show the end."""
         self.flush()
@@ -95,3 +112,13 @@ class Several:
         """Tell all."""
         for publisher in self._publishers:
             publisher.result(result)
+
+    def tell(self, subtype: str, fields: Frame) -> None:
+        """Tell all."""
+        for publisher in self._publishers:
+            publisher.tell(subtype, fields)
+
+    def restage(self, stage: Stage) -> None:
+        """Tell all."""
+        for publisher in self._publishers:
+            publisher.restage(stage)

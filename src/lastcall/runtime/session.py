@@ -5,44 +5,37 @@ Must not go in here: the loop (`runtime.driver`), rules, anything that a person 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import anyio
+from msgspec import Struct
 from msgspec.structs import replace
 
-from lastcall.contract.finishing_tools import DECLINE, FINISH
+from lastcall.contract.finishing_tools import FINISH
 from lastcall.core import records as r
-from lastcall.core.evolve import evolve
 from lastcall.core.policy import Policy, compat, native
-from lastcall.core.state import RunState, Setting, begin
+from lastcall.core.state import Setting
 from lastcall.errors import BadConfig
-from lastcall.journal.load import load
-from lastcall.journal.sessions import Sessions
-from lastcall.journal.store import Journal, MemoryJournal, reopen_journal
-from lastcall.nouns.ids import SessionId
+from lastcall.journal.store import Journal
 from lastcall.nouns.messages import TextBlock
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.request import Channel
 from lastcall.nouns.result import TerminalResult
-from lastcall.nouns.tools import ToolCall, ToolResult
 from lastcall.providers import Provider
 from lastcall.providers.capability import CapabilityMemory
 from lastcall.providers.choose import ModelSettings, choose_provider
+from lastcall.runtime.client import NOBODY, ClientSide
 from lastcall.runtime.clock import SystemClock, new_id, new_uuid
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.driver import Driver
+from lastcall.runtime.hooks import HookPlace, Hooks
+from lastcall.runtime.opening import open_state
 from lastcall.runtime.ports import Ports, Price, Publisher
 from lastcall.runtime.prices import PriceList, no_price
-from lastcall.tools import ToolContext
-from lastcall.tools.builtin import builtin_tools, choose_tools
-from lastcall.tools.gates import permission_gate
-from lastcall.tools.paths import Workspace
-from lastcall.tools.permissions import Permissions, parse_mode, parse_rules
-from lastcall.tools.running import Runner
-from lastcall.tools.seen import FilesSeen
+from lastcall.runtime.toolkit import ToolKit
 from lastcall.version import VERSION
 from lastcall.wire.dialect import Feature
 from lastcall.wire.frames import Stage
@@ -51,24 +44,78 @@ from lastcall.wire.json import DEFAULT_LIMITS, CallLimits
 _PRICED = {"anthropic", "openai"}
 
 
+class _Parts(Struct, frozen=True):
+    """What a session is put together from."""
+
+    config: RunConfig
+    kit: ToolKit
+    provider: Provider
+    hooks: Hooks
+    journal: Journal
+    publisher: Publisher
+    stage: Stage
+    first_model: str | None
+
+
 class Session:
     """One session. Made by `open_session`; close it with `aclose`."""
 
-    def __init__(self, driver: Driver, provider: Provider, journal: Journal, stage: Stage) -> None:
+    def __init__(self, parts: _Parts, driver: Driver) -> None:
         self.driver = driver
-        self.stage = stage
-        self._provider = provider
-        self._journal = journal
+        self._parts = parts
+        self._retired: list[Provider] = []
+
+    @property
+    def stage(self) -> Stage:
+        """What frames say of the session now."""
+        return self._parts.stage
 
     async def run(self, prompt: str, *, uuid: str = "") -> TerminalResult:
         """One user message to its result."""
         return await self.driver.run((TextBlock(prompt),), uuid=uuid)
 
+    def set_model(self, model: str | None) -> str:
+        """Another model from the next request on (`None`: the one that the session began with); its full name.
+
+        Raises `UsageError`; nothing is changed then.
+        """
+        config = self._parts.config
+        self._adopt(replace(config, model=model if model is not None else self._parts.first_model))
+        return self.stage.model
+
+    def set_thinking_tokens(self, tokens: int | None) -> None:
+        """Another budget of thinking from the next request on. Raises `UsageError`."""
+        self._adopt(replace(self._parts.config, thinking_tokens=tokens))
+
+    def set_permission_mode(self, mode: str) -> None:
+        """Another permission mode from the next call on. Raises `BadConfig`."""
+        parts = self._parts
+        parts.kit.set_mode(mode)
+        self._restage(replace(parts, config=replace(parts.config, permission_mode=mode)))
+
+    def note(self, *texts: str) -> None:
+        """Tell the model something before the next prompt. Not during a run."""
+        self.driver.note(r.Noted(texts))
+
+    def _adopt(self, config: RunConfig) -> None:
+        parts = self._parts
+        provider = _provider(config)
+        setting = _setting(config, parts.kit, provider, parts.hooks)
+        self._retired.append(parts.provider)
+        self.driver.change(setting, provider, _price(provider))
+        self._restage(replace(parts, config=config, provider=provider))
+
+    def _restage(self, parts: _Parts) -> None:
+        stage = _stage(parts.config, parts.kit, parts.provider, parts.stage.session_id, parts.stage.mcp_servers)
+        self._parts = replace(parts, stage=stage)
+        parts.publisher.restage(stage)
+
     async def aclose(self) -> None:
-        """Let go of the provider and the journal."""
+        """Let go of the providers and the journal."""
         with anyio.CancelScope(shield=True):
-            await self._provider.aclose()
-        self._journal.close()
+            for provider in (*self._retired, self._parts.provider):
+                await provider.aclose()
+        self._parts.journal.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -96,27 +143,45 @@ def policy_of(config: RunConfig) -> Policy:
 
 
 def open_session(
-    config: RunConfig, publisher_for: Callable[[Stage], Publisher], provider: Provider | None = None
+    config: RunConfig,
+    publisher_for: Callable[[Stage], Publisher],
+    provider: Provider | None = None,
+    *,
+    client: ClientSide = NOBODY,
 ) -> Session:
     """Everything a session needs, ready to run; nothing is sent yet.
 
-    `provider` takes the place of the one that `config.model` names. Raises `UsageError`, `JournalError`.
+    `provider` takes the place of the one that `config.model` names; `client` is what drives the session through frames.
+    Raises `UsageError`, `JournalError`.
     """
-    kit = _tool_kit(config)
+    kit = ToolKit(config, client)
     provider = provider or _provider(config)
-    setting = _setting(config, kit, provider)
-    state, journal = _state(config, setting, provider)
-    stage = _stage(config, kit, provider, state.session_id)
+    hooks = Hooks((*config.hook_rules, *client.rules), _place(config, kit), client=client.client)
+    setting = _setting(config, kit, provider, hooks)
+    opened = open_state(config, setting, provider.deployment.model)
+    stage = _stage(config, kit, provider, opened.state.session_id, client.servers)
+    publisher = publisher_for(stage)
+    hooks.settle(opened.path, publisher.tell if config.hook_events else None)
+    if hooks.any:
+        kit.use_hooks(hooks)
     ports = Ports(
         provider=provider,
         run_tool=kit.run,
-        journal=journal,
-        publisher=publisher_for(stage),
+        journal=opened.journal,
+        publisher=publisher,
         clock=SystemClock(),
         new_id=new_id,
         price=_price(provider),
+        ask_hooks=hooks.ask,
     )
-    return Session(Driver(state, ports), provider, journal, stage)
+    driver = Driver(opened.state, ports)
+    hooks.watch(lambda: driver.state)
+    parts = _Parts(config, kit, provider, hooks, opened.journal, publisher, stage, config.model)
+    return Session(parts, driver)
+
+
+def _place(config: RunConfig, kit: ToolKit) -> HookPlace:
+    return HookPlace(config.cwd, config.environment, config.profile, lambda: kit.permissions.mode.value, new_uuid)
 
 
 def _provider(config: RunConfig) -> Provider:
@@ -152,49 +217,10 @@ def _price(provider: Provider) -> Price:
     return PriceList(name) if name in _PRICED else no_price
 
 
-# -- tools ----------------------------------------------------------------------------------------------------------
-
-
-class ToolKit:
-    """The tools of a session and what their calls share."""
-
-    def __init__(self, config: RunConfig) -> None:
-        home = config.environment.get("HOME", "")
-        self.permissions = Permissions(
-            allow=parse_rules(config.allowed_tools, where="--allowedTools"),
-            deny=parse_rules(config.disallowed_tools, where="--disallowedTools"),
-            mode=parse_mode(config.permission_mode),
-            cwd=config.cwd,
-            home=home,
-        )
-        finishing = (FINISH, DECLINE) if config.contract is not None else ()
-        self.toolbox = choose_tools(
-            builtin_tools(), config.tools, self.permissions, profile=config.profile, finishing=finishing
-        )
-        self._context = ToolContext(
-            workspace=Workspace(config.cwd, config.add_dirs, home=home),
-            seen=FilesSeen(),
-            rules=self.permissions,
-            profile=config.profile,
-            images=True,
-        )
-        gate = permission_gate(self.permissions, config.profile)
-        self._runner = Runner(self.toolbox, gate, profile=config.profile, finishing=finishing)
-
-    async def run(self, call: ToolCall, scope: anyio.CancelScope) -> ToolResult:
-        """The answer to a call (a `ports.RunTool`)."""
-        context = replace(self._context, call_id=call.call_id, idempotency_key=call.call_id)
-        return await self._runner.run(call, context, scope=scope)
-
-
-def _tool_kit(config: RunConfig) -> ToolKit:
-    return ToolKit(config)
-
-
 # -- setting, state, stage ------------------------------------------------------------------------------------------
 
 
-def _setting(config: RunConfig, kit: ToolKit, provider: Provider) -> Setting:
+def _setting(config: RunConfig, kit: ToolKit, provider: Provider, hooks: Hooks) -> Setting:
     dialect = provider.dialect
     denied = config.contract is not None and kit.permissions.denies_tool(FINISH)
     if denied and config.profile is Profile.NATIVE:
@@ -208,6 +234,7 @@ def _setting(config: RunConfig, kit: ToolKit, provider: Provider) -> Setting:
         strict_rules=dialect.strict_rules.value if dialect.has(Feature.STRICT) and not compat_profile else "none",
         channel=_channel(config, kit, provider),
         forces=dialect.has(Feature.FORCED_ANY),
+        hooks=hooks.points(FINISH if config.contract is not None else None),
         finishing_denied=denied,
     )
 
@@ -228,61 +255,13 @@ def _channel(config: RunConfig, kit: ToolKit, provider: Provider) -> Channel:
     return Channel.TOOL if dialect.has(Feature.TOOLS) else Channel.NATIVE
 
 
-def _state(config: RunConfig, setting: Setting, provider: Provider) -> tuple[RunState, Journal]:
-    """The state that the session begins with, and where its steps go: a new journal, a reopened one, or a copy."""
-    sessions = Sessions(config.state_dir)
-    path = _earlier(config, sessions)
-    records: tuple[r.Record, ...] = ()
-    journal: Journal = MemoryJournal()
-    if path is not None and config.persist and not config.fork:
-        journal, loaded = reopen_journal(path)
-        records = loaded.records
-    elif path is not None:
-        records = load(path).records
-    state = begin(setting)
-    for record in records:
-        state = evolve(state, record)
-    goes_on = path is not None and not config.fork
-    session_id = SessionId(config.session_id or (state.session_id if goes_on else "") or new_uuid())
-    opened = _opened_record(config, provider, session_id)
-    if config.persist and not goes_on:
-        journal = sessions.create(config.cwd, session_id)
-        if records:
-            journal.append(records, at=opened.at)
-    journal.append((opened,), at=opened.at)
-    return evolve(state, opened), journal
-
-
-def _earlier(config: RunConfig, sessions: Sessions) -> str | None:
-    """The path of the journal to go on with; `None` for a new session. Raises `BadConfig`."""
-    if config.resume is not None:
-        found = sessions.find(config.resume)
-        if found is None:
-            raise BadConfig(f"No conversation found with session ID: {config.resume}")
-        return found.path
-    if config.continue_latest:
-        latest = sessions.latest(config.cwd)
-        if latest is None:
-            raise BadConfig("No conversation found to continue")
-        return latest.path
-    return None
-
-
-def _opened_record(config: RunConfig, provider: Provider, session_id: SessionId) -> r.Opened:
-    contract = config.contract
-    return r.Opened(
-        session_id=session_id,
-        version=VERSION,
-        profile=config.profile.value,
-        model=provider.deployment.model,
-        cwd=config.cwd,
-        at=SystemClock().wall(),
-        contract_digest=contract.digest if contract is not None else "",
-        schema_text=contract.schema.text if contract is not None else "",
-    )
-
-
-def _stage(config: RunConfig, kit: ToolKit, provider: Provider, session_id: SessionId) -> Stage:
+def _stage(
+    config: RunConfig,
+    kit: ToolKit,
+    provider: Provider,
+    session_id: str,
+    servers: tuple[Mapping[str, str], ...],
+) -> Stage:
     names = [t.name for t in kit.toolbox.definitions]
     if config.contract is not None:
         names.append(FINISH)
@@ -292,6 +271,7 @@ def _stage(config: RunConfig, kit: ToolKit, provider: Provider, session_id: Sess
         model=provider.deployment.model,
         cwd=config.cwd,
         tools=tuple(names),
+        mcp_servers=servers,
         permission_mode=config.permission_mode,
         api_key_source=_key_source(config),
         version=VERSION,

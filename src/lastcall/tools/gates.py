@@ -17,29 +17,32 @@ from msgspec import Struct
 from lastcall.contract import wording
 from lastcall.nouns.json import JsonObject
 from lastcall.nouns.profile import Profile
-from lastcall.nouns.tools import ToolCall
+from lastcall.nouns.tools import Halt, ToolCall
 from lastcall.tools import PathSubject, Tool
 from lastcall.tools.permissions import Decision, Ground, Mode, Permissions
 
 
 class DenialKind(StrEnum):
-    """Who said no, in the words of the stream's `non_execution_kind`."""
+    """Who said no. The words are those of the stream's `non_execution_kind`, where a hook counts as a rule."""
 
     RULE = "permission-rule"
+    HOOK = "hook"
     USER = "user-rejected"
 
 
 class Allowed(Struct, frozen=True):
-    """The call goes on with these arguments."""
+    """The call goes on with these arguments; `halt`: the run ends after it."""
 
     arguments: JsonObject
+    halt: Halt | None = None
 
 
 class Denied(Struct, frozen=True):
-    """The call is not run; `text` is told to the model."""
+    """The call is not run; `text` is told to the model; `halt`: the run ends with it."""
 
     text: str
     kind: DenialKind
+    halt: Halt | None = None
 
 
 Gate = Callable[[Tool, JsonObject, ToolCall], Awaitable[Allowed | Denied]]

@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 
 from lastcall.contract import hook_words
 from lastcall.nouns.profile import Profile
@@ -61,7 +62,8 @@ class Runner:
             checked = self._schemas.check(passed.arguments, tool.definition)
             if isinstance(checked, BadInput):
                 return _bad_input(call, checked)
-        return _answer(call, await _output(tool, passed.arguments, context))
+        result = _answer(call, await _output(tool, passed.arguments, context))
+        return result if passed.halt is None else replace(result, halt=passed.halt)
 
     def _unknown(self, call: ToolCall) -> ToolResult:
         text = f"Error: No such tool available: {call.name}"
@@ -127,13 +129,15 @@ def _bad_input(call: ToolCall, bad: BadInput) -> ToolResult:
 
 
 def _denied(call: ToolCall, denied: Denied) -> ToolResult:
+    by_hook = denied.kind is DenialKind.HOOK
     return ToolResult(
         call.call_id,
-        ResultKind.DENIED,
+        ResultKind.BLOCKED if by_hook else ResultKind.DENIED,
         denied.text,
         is_error=True,
         display=f"Error: {denied.text}",
-        meta={"non_execution_kind": str(denied.kind)},
+        meta={"non_execution_kind": str(DenialKind.RULE if by_hook else denied.kind)},
+        halt=denied.halt,
     )
 
 

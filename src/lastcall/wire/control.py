@@ -39,24 +39,31 @@ class ControlResponse(Struct, frozen=True):
 
 
 class BadLine(Struct, frozen=True):
-    """A line that is no frame; `why` in the reference's words."""
+    """A line that is no frame; `no_json`: it is not even JSON."""
 
     line: str
     why: str
+    no_json: bool = False
+
+
+class WrongRole(Struct, frozen=True):
+    """A user frame with a message of another role."""
+
+    role: str
 
 
 class Ignored(Struct, frozen=True):
     """A frame that asks for nothing (keep-alive, an unknown kind)."""
 
 
-ClientLine = UserLine | ControlRequest | ControlResponse | BadLine | Ignored
+ClientLine = UserLine | ControlRequest | ControlResponse | BadLine | WrongRole | Ignored
 
 
 def read_line(line: str) -> ClientLine:
     """One line from the client."""
     read = read_json(line, numbers="exact", max_depth=20_000, max_bytes=1 << 28)
     if isinstance(read, JsonFault):
-        return BadLine(line, read.message)
+        return BadLine(line, read.message, no_json=True)
     value = read.value
     if not isinstance(value, dict):
         return BadLine(line, "not an object")
@@ -73,8 +80,10 @@ def read_line(line: str) -> ClientLine:
 
 def _user(value: Mapping[str, Any], line: str) -> ClientLine:
     message = value.get("message")
-    if not isinstance(message, Mapping) or message.get("role") != "user":
+    if not isinstance(message, Mapping):
         return BadLine(line, "a user frame needs a message with the role user")
+    if message.get("role") != "user":
+        return WrongRole(str(message.get("role")))
     content = message.get("content")
     uuid = value.get("uuid")
     blocks: tuple[UserBlock, ...]
@@ -120,6 +129,16 @@ def success(request_id: str, response: Frame | None = None) -> Frame:
     if response is not None:
         inner["response"] = response
     return {"type": "control_response", "response": inner}
+
+
+def client_request(request_id: str, request: Frame) -> Frame:
+    """A request of ours to the client."""
+    return {"type": "control_request", "request_id": request_id, "request": request}
+
+
+def cancel_request(request_id: str) -> Frame:
+    """The answer to this request is not needed any more."""
+    return {"type": "control_cancel_request", "request_id": request_id}
 
 
 def failure(request_id: str, error: str) -> Frame:

@@ -96,6 +96,15 @@ class Framer:
             },
         )
 
+    def system(self, subtype: str, fields: Frame) -> Frame:
+        """A system frame that no record tells of."""
+        return self._frame("system", {"subtype": subtype, **fields})
+
+    def restage(self, stage: Stage) -> None:
+        """Say this of the session from now on."""
+        self._stage = stage
+        self._model = stage.model
+
     def progress(self, progress: e.Progress) -> list[Frame]:
         """Frames of a piece of a block: raw events if asked for, and the growing estimate of thinking."""
         frames = []

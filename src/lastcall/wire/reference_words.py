@@ -38,6 +38,11 @@ _REFUSAL_SWITCH: Final = (
     + "coding, cybersecurity, and biology tasks. Switched to {other}. Send feedback with /feedback or learn more: "
     "https://support.claude.com/en/articles/15363606"
 )
+MODEL_COMMAND: Final = (
+    "<command-name>/model</command-name>\n            <command-message>model</command-message>\n            "
+    "<command-args>{name}</command-args>"
+)
+"""What the model reads of a change of model, first."""
 GUARDED_FAMILIES: Final = ("Fable",)
 """Families whose refusals the reference words as flagged by safeguards even without a category."""
 
@@ -127,6 +132,11 @@ def retry_word(failure: Failed) -> str:
     if failure.status is None:
         return "unknown"
     return _ERROR_WORDS.get(failure.kind, "unknown")
+
+
+def model_set_words(name: str, full: str) -> str:
+    """What is told of a change of model that the client asked for."""
+    return f"<local-command-stdout>Set model to {name} ({full})</local-command-stdout>"
 
 
 def fallback_words(trigger: str, model: str, other: str, category: str) -> str:

@@ -1,0 +1,281 @@
+"""Running the caller's hooks: shell commands, and callbacks of the client.
+
+All hooks of a point run at once. A command gets the question as one line of JSON on its standard input, in a process group
+of its own that is ended with it when its time is over or the run is. Nothing that a hook does raises here: one that cannot
+be asked says nothing, and the stream's hook events tell so.
+
+Must not go in here: what an answer means (`wire.hooks`), what it does to a run (`core`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import anyio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lastcall.core.actions import RunHooks
+from lastcall.core.state import RunState
+from lastcall.nouns.hooks import HookDecision, HookPoint, HookVerdict
+from lastcall.nouns.json import JsonObject
+from lastcall.nouns.profile import Profile
+from lastcall.nouns.tools import Halt, ToolCall, ToolResult
+from lastcall.runtime.client import Client, ClientGone
+from lastcall.tools import Tool
+from lastcall.tools.gates import Allowed, DenialKind, Denied, Gate
+from lastcall.wire.frames import Frame, input_value, plain_value
+from lastcall.wire.hooks import Answer, CallbackHook, CommandHook, Hook, HookRule, answer_of_command, combine
+from lastcall.wire.json import encode_value
+
+PATIENCE_S: Final = 60.0
+"""How long a hook may take that names no time of its own."""
+_OUTPUT_CAP: Final = 1 << 20
+
+Tell = Callable[[str, Frame], None]
+"""Shows a system frame: its subtype and fields."""
+
+
+class HookPlace(Struct, frozen=True):
+    """What every hook is told of where it runs. `permission_mode` is asked when it is needed: a client may change it."""
+
+    cwd: str
+    environment: Mapping[str, str]
+    profile: Profile
+    permission_mode: Callable[[], str]
+    new_id: Callable[[], str]
+
+
+class Hooks:
+    """The hooks of a session."""
+
+    def __init__(self, rules: Sequence[HookRule], place: HookPlace, *, client: Client | None = None) -> None:
+        self._rules = tuple(rules)
+        self._place = place
+        self._client = client
+        self._tell: Tell | None = None
+        self._journal_path = ""
+        self._state: Callable[[], RunState] | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anybody to ask at all."""
+        return bool(self._rules)
+
+    def settle(self, journal_path: str, tell: Tell | None) -> None:
+        """Where the session is written, and who is shown hook events (`None`: nobody)."""
+        self._journal_path, self._tell = journal_path, tell
+
+    def watch(self, state: Callable[[], RunState]) -> None:
+        """How to look up the run that a tool's call belongs to."""
+        self._state = state
+
+    def points(self, finishing: str | None) -> frozenset[HookPoint]:
+        """The points at which the core has to ask; those about calls only as far as they concern the finishing tool."""
+        of_calls = {HookPoint.BEFORE_CALL, HookPoint.AFTER_CALL, HookPoint.AFTER_FAILURE}
+        return frozenset(
+            rule.point
+            for rule in self._rules
+            if rule.point not in of_calls or (finishing is not None and rule.concerns(finishing))
+        )
+
+    async def ask(self, action: RunHooks, state: RunState) -> HookVerdict:
+        """What the hooks of a point say (a `ports.AskHooks`)."""
+        call = action.call
+        question: Frame = {}
+        match action.point:
+            case HookPoint.PROMPT:
+                question = {"prompt": action.text}
+            case HookPoint.STOP:
+                last = {"last_assistant_message": action.text} if action.text else {}
+                question = {"stop_hook_active": action.active, **last, "background_tasks": [], "session_crons": []}
+            case _ if call is not None:
+                question = _of_call(call.name, input_value(call), call.call_id)
+                if action.result is not None:
+                    question |= _of_result(action.result, 0)
+        return await self._all(action.point, question, state, prompt=action.text)
+
+    # -- ordinary tools ---------------------------------------------------------------------------------------------
+
+    def gate(self, inner: Gate, rules: Gate, ask: Gate | None) -> Gate:
+        """`inner` with the `PreToolUse` hooks before it; `rules` are the permission rules alone, `ask` asks the client."""
+
+        async def gate(tool: Tool, arguments: JsonObject, call: ToolCall) -> Allowed | Denied:
+            name = tool.definition.name
+            if not self._concerned(HookPoint.BEFORE_CALL, name):
+                return await inner(tool, arguments, call)
+            verdict = await self._all(HookPoint.BEFORE_CALL, _of_call(name, arguments, call.call_id))
+            halt = None if verdict.halt is None else Halt(verdict.halt)
+            if verdict.decision is HookDecision.DENY:
+                return Denied(verdict.reason, DenialKind.HOOK, halt)
+            if verdict.arguments is not None:
+                arguments = plain_value(verdict.arguments)
+            if verdict.decision is HookDecision.ALLOW:
+                passed = await rules(tool, arguments, call)
+                if isinstance(passed, Denied) and passed.kind is DenialKind.USER:
+                    passed = Allowed(arguments)
+            elif verdict.decision is HookDecision.ASK and ask is not None:
+                passed = await ask(tool, arguments, call)
+            else:
+                passed = await inner(tool, arguments, call)
+            return passed if halt is None else replace(passed, halt=halt)
+
+        return gate
+
+    async def after(self, call: ToolCall, result: ToolResult, took_ms: int) -> ToolResult:
+        """`result` with what `PostToolUse` hooks add to it for the model."""
+        point = HookPoint.AFTER_FAILURE if result.failed else HookPoint.AFTER_CALL
+        if not result.kind.of_tool or not self._concerned(point, call.name):
+            return result
+        question = _of_call(call.name, input_value(call), call.call_id) | _of_result(result, took_ms)
+        verdict = await self._all(point, question)
+        halt = result.halt if verdict.halt is None else Halt(verdict.halt)
+        told = "\n".join(part for part in (result.reminder, *verdict.context) if part)
+        return replace(result, reminder=told, halt=halt)
+
+    # -- asking -----------------------------------------------------------------------------------------------------
+
+    def _concerned(self, point: HookPoint, tool: str) -> tuple[Hook, ...]:
+        """The hooks to be asked, each once."""
+        found = (hook for rule in self._rules if rule.point is point and rule.concerns(tool) for hook in rule.hooks)
+        return tuple(dict.fromkeys(found))
+
+    async def _all(
+        self, point: HookPoint, question: Frame, state: RunState | None = None, *, prompt: str = ""
+    ) -> HookVerdict:
+        tool = str(question.get("tool_name", ""))
+        hooks = self._concerned(point, tool)
+        if state is None and self._state is not None:
+            state = self._state()
+        about: Frame = {
+            "session_id": state.session_id if state is not None else "",
+            "transcript_path": self._journal_path,
+            "cwd": self._place.cwd,
+            "prompt_id": state.run_id if state is not None else "",
+            "permission_mode": self._place.permission_mode(),
+            "hook_event_name": point.value,
+            **question,
+        }
+        answers: list[Answer | None] = [None] * len(hooks)
+
+        async def one(index: int) -> None:
+            answers[index] = await self._one(hooks[index], point, about)
+
+        async with anyio.create_task_group() as tasks:
+            for index in range(len(hooks)):
+                tasks.start_soon(one, index)
+        said = [answer for answer in answers if answer is not None]
+        return combine(said, point, tool, prompt, self._place.profile)
+
+    async def _one(self, hook: Hook, point: HookPoint, about: Frame) -> Answer:
+        if isinstance(hook, CallbackHook):
+            return await self._call_back(hook, about)
+        hook_id, tool = self._place.new_id(), about.get("tool_name")
+        names: Frame = {
+            "hook_id": hook_id,
+            "hook_name": f"{point.value}:{tool}" if tool else point.value,
+            "hook_event": point.value,
+        }
+        if self._tell is not None:
+            self._tell("hook_started", names)
+        answer = await self._run(hook, about)
+        if self._tell is not None:
+            self._tell("hook_response", {**names, **_shown(answer)})
+        return answer
+
+    async def _call_back(self, hook: CallbackHook, about: Frame) -> Answer:
+        tool_use_id = about.get("tool_use_id") or self._place.new_id()
+        request = {
+            "subtype": "hook_callback",
+            "callback_id": hook.callback_id,
+            "input": about,
+            "tool_use_id": tool_use_id,
+        }
+        if self._client is None:
+            return Answer("", failed=True, stderr="there is no client")
+        try:
+            value = await self._client.ask(request, timeout_s=hook.timeout_s or PATIENCE_S)
+        except (ClientGone, TimeoutError) as error:
+            return Answer("", failed=True, stderr=str(error) or "the callback took too long")
+        return Answer("", value=value)
+
+    async def _run(self, hook: CommandHook, about: Frame) -> Answer:
+        seconds = hook.timeout_s or PATIENCE_S
+        environment = {**self._place.environment, "CLAUDE_PROJECT_DIR": self._place.cwd}
+        try:
+            process = await anyio.open_process(
+                ["/bin/sh", "-c", hook.command],
+                stdin=subprocess.PIPE,
+                cwd=self._place.cwd,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return Answer(hook.command, 1, "", f"it cannot be run: {os.strerror(error.errno or 0)}", failed=True)
+        out, err = bytearray(), bytearray()
+        try:
+            with anyio.fail_after(seconds):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_collect, process.stdout, out)
+                    tasks.start_soon(_collect, process.stderr, err)
+                    await _feed(process, encode_value(about) + b"\n")
+                    code = await process.wait()
+                    _end_group(process.pid)  # what it left running would keep its output open
+        except TimeoutError:
+            return Answer(hook.command, 1, "", f"it took longer than {seconds:g} seconds", failed=True)
+        finally:
+            _end_group(process.pid)
+            with anyio.CancelScope(shield=True):
+                await process.aclose()
+        return answer_of_command(hook.command, code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+async def _feed(process: anyio.abc.Process, question: bytes) -> None:
+    """The question, if the command reads it at all."""
+    assert process.stdin is not None
+    try:
+        await process.stdin.send(question)
+        await process.stdin.aclose()
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        return
+
+
+async def _collect(stream: anyio.abc.ByteReceiveStream | None, into: bytearray) -> None:
+    """All that a command writes is read, so that it never waits; only the beginning is kept."""
+    assert stream is not None
+    async for chunk in stream:
+        into += chunk[: max(0, _OUTPUT_CAP - len(into))]
+
+
+def _end_group(pid: int) -> None:
+    """Whatever the command left behind ends with it."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _of_call(name: str, arguments: Any, call_id: str) -> Frame:
+    return {"tool_name": name, "tool_input": arguments, "tool_use_id": call_id}
+
+
+def _of_result(result: ToolResult, took_ms: int) -> Frame:
+    if result.failed:
+        return {"error": result.content, "is_interrupt": False, "duration_ms": took_ms}
+    shown = result.display if result.display is not None else result.content
+    return {"tool_response": shown, "duration_ms": took_ms}
+
+
+def _shown(answer: Answer) -> Frame:
+    failed = answer.failed or answer.code != 0
+    return {
+        "output": answer.stdout + answer.stderr,
+        "stdout": answer.stdout,
+        "stderr": answer.stderr,
+        "exit_code": answer.code,
+        "outcome": "error" if failed else "success",
+    }

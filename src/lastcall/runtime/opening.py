@@ -1,0 +1,149 @@
+"""How a session begins: new, gone on with, or forked; from a journal of ours or a transcript of the reference.
+
+Must not go in here: what a journal looks like (`wire.journal`), what a transcript means (`wire.transcript`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from lastcall.contract.hook_words import RESUME_SAID, RESUME_TOLD
+from lastcall.core import records as r
+from lastcall.core.decide import decide
+from lastcall.core.events import Interrupted
+from lastcall.core.evolve import evolve
+from lastcall.core.state import RunState, Setting, begin
+from lastcall.errors import BadConfig
+from lastcall.journal.load import load
+from lastcall.journal.sessions import Sessions
+from lastcall.journal.store import Journal, MemoryJournal, reopen_journal
+from lastcall.journal.transcripts import find_transcript, latest_transcript, load_transcript
+from lastcall.nouns.ids import SessionId, Uuid
+from lastcall.nouns.profile import Profile
+from lastcall.nouns.result import Cancelled, Signal
+from lastcall.runtime.clock import SystemClock, new_uuid
+from lastcall.runtime.config import RunConfig
+from lastcall.version import VERSION
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+class Opened(Struct, frozen=True):
+    """A session's state, where its steps go, and the journal's path (`""`: it is kept nowhere)."""
+
+    state: RunState
+    journal: Journal
+    path: str = ""
+
+
+class _Earlier(Struct, frozen=True):
+    """The session to go on with. `path` is its journal, `""` when it was another program's transcript."""
+
+    session_id: str
+    path: str
+    records: tuple[r.Record, ...] = ()
+
+
+def open_state(config: RunConfig, setting: Setting, model: str) -> Opened:
+    """The state that the session begins with. Raises `BadConfig`, `JournalError`."""
+    _demand_id(config)
+    sessions = Sessions(config.state_dir)
+    earlier = _earlier(config, sessions)
+    journal: Journal = MemoryJournal()
+    before: Sequence[r.Record] = ()
+    reopened = earlier is not None and bool(earlier.path) and config.persist and not config.fork
+    if earlier is not None and reopened:
+        journal, loaded = reopen_journal(earlier.path)
+        before = loaded.records
+    elif earlier is not None:
+        before = load(earlier.path).records if earlier.path else earlier.records
+    session_id = SessionId(
+        config.session_id or (earlier.session_id if earlier and not config.fork else "") or new_uuid()
+    )
+    path = earlier.path if earlier is not None and reopened else ""
+    if config.persist and not reopened:
+        path = sessions.path(config.cwd, session_id)
+        journal = sessions.create(config.cwd, session_id)
+    state = begin(setting)
+    for record in before:
+        state = evolve(state, record)
+    added: list[r.Record] = [_opened(config, session_id, model)]
+    added += _taken_up(state, config.profile) if earlier is not None else []
+    at = SystemClock().wall()
+    journal.append((*(() if reopened else before), *added), at=at)
+    for record in added:
+        state = evolve(state, record)
+    return Opened(state, journal, path)
+
+
+def _opened(config: RunConfig, session_id: SessionId, model: str) -> r.Opened:
+    contract = config.contract
+    return r.Opened(
+        session_id=session_id,
+        version=VERSION,
+        profile=config.profile.value,
+        model=model,
+        cwd=config.cwd,
+        at=SystemClock().wall(),
+        contract_digest=contract.digest if contract is not None else "",
+        schema_text=contract.schema.text if contract is not None else "",
+    )
+
+
+def _taken_up(state: RunState, profile: Profile) -> list[r.Record]:
+    """What is true before the next prompt: a run that a crash cut off is over; the reference bridges to the prompt."""
+    added: list[r.Record] = []
+    if state.run_id and state.outcome is None:
+        ended = r.Ended(Cancelled(Signal.TERMINATE))
+        native = profile is Profile.NATIVE
+        step = decide(state, Interrupted(Signal.TERMINATE, Uuid(new_uuid()))) if native else None
+        added += step.records if step is not None else (ended,)
+        for record in added:
+            state = evolve(state, record)
+    if profile is Profile.COMPAT and state.ends_with_user:
+        added.append(r.Bridged(RESUME_TOLD, RESUME_SAID))
+    return added
+
+
+def _demand_id(config: RunConfig) -> None:
+    if config.session_id is None:
+        return
+    if (config.resume is not None or config.continue_latest) and not config.fork:
+        raise BadConfig(
+            "--session-id can only be used with --continue or --resume if --fork-session is also specified."
+        )
+    if config.profile is Profile.COMPAT and not _UUID.fullmatch(config.session_id):
+        raise BadConfig("Invalid session ID. Must be a valid UUID.")
+
+
+def _earlier(config: RunConfig, sessions: Sessions) -> _Earlier | None:
+    """The session to go on with; `None` for a new one. Raises `BadConfig`."""
+    home = config.environment.get("HOME", "")
+    if config.resume is not None:
+        within = config.cwd if config.profile is Profile.COMPAT else None
+        found = sessions.find(config.resume, cwd=within)
+        if found is not None:
+            return _Earlier(found.session_id, found.path)
+        transcript = find_transcript(home, config.cwd, config.resume)
+        if transcript is not None:
+            return _Earlier(config.resume, "", load_transcript(transcript))
+        raise BadConfig(f"No conversation found with session ID: {config.resume}")
+    if config.continue_latest:
+        return _latest(config, sessions, home)
+    return None
+
+
+def _latest(config: RunConfig, sessions: Sessions, home: str) -> _Earlier | None:
+    """The newest of this directory; the reference begins anew where there is none."""
+    ours = sessions.latest(config.cwd)
+    theirs = latest_transcript(home, config.cwd)
+    if theirs is not None and (ours is None or theirs.changed_at > ours.changed_at):
+        return _Earlier(theirs.session_id, "", load_transcript(theirs.path))
+    if ours is not None:
+        return _Earlier(ours.session_id, ours.path)
+    if config.profile is Profile.COMPAT:
+        return None
+    raise BadConfig("there is no session of this directory to go on with", hint="Leave --continue away.")

@@ -1,0 +1,89 @@
+"""The tools of a session, who may stop their calls, and what their calls share.
+
+Must not go in here: any tool, permission rules, hooks themselves.
+"""
+
+from __future__ import annotations
+
+import time
+
+import anyio
+from msgspec.structs import replace
+
+from lastcall.contract.finishing_tools import DECLINE, FINISH
+from lastcall.nouns.json import JsonObject
+from lastcall.nouns.profile import Profile
+from lastcall.nouns.tools import ToolCall, ToolResult
+from lastcall.runtime.asking import client_gate
+from lastcall.runtime.client import NOBODY, ClientSide
+from lastcall.runtime.config import RunConfig
+from lastcall.runtime.hooks import Hooks
+from lastcall.tools import Tool, Toolbox, ToolContext
+from lastcall.tools.builtin import builtin_tools, choose_tools
+from lastcall.tools.gates import Allowed, Denied, Gate, permission_gate
+from lastcall.tools.paths import Workspace
+from lastcall.tools.permissions import Permissions, parse_mode, parse_rules
+from lastcall.tools.running import Runner
+from lastcall.tools.seen import FilesSeen
+
+
+class ToolKit:
+    """The tools of a session. `permissions` may change between calls (`set_mode`)."""
+
+    def __init__(self, config: RunConfig, client: ClientSide = NOBODY) -> None:
+        home = config.environment.get("HOME", "")
+        self.permissions = Permissions(
+            allow=parse_rules(config.allowed_tools, where="--allowedTools"),
+            deny=parse_rules(config.disallowed_tools, where="--disallowedTools"),
+            mode=parse_mode(config.permission_mode),
+            cwd=config.cwd,
+            home=home,
+        )
+        finishing = (FINISH, DECLINE) if config.contract is not None else ()
+        chosen = choose_tools(
+            builtin_tools(), config.tools, self.permissions, profile=config.profile, finishing=finishing
+        )
+        offered = [t for t in client.tools if not self.permissions.denies_tool(t.definition.name)]
+        self.toolbox = Toolbox([*chosen, *offered], known=chosen.switched_off) if offered else chosen
+        self._context = ToolContext(
+            workspace=Workspace(config.cwd, config.add_dirs, home=home),
+            seen=FilesSeen(),
+            rules=self.permissions,
+            profile=config.profile,
+            images=True,
+        )
+        self._profile: Profile = config.profile
+        self._ask = client_gate(client.client) if client.client is not None and client.asks else None
+        self._hooks: Hooks | None = None
+        self._gate: Gate = self._by_rules
+        self._runner = Runner(self.toolbox, self._pass, profile=config.profile, finishing=finishing)
+
+    def use_hooks(self, hooks: Hooks) -> None:
+        """Hooks are asked before and after each call from now on."""
+        self._hooks = hooks
+        self._gate = hooks.gate(self._by_rules, self._rules_alone, self._ask)
+
+    def set_mode(self, word: str) -> None:
+        """Another permission mode. Raises `BadConfig`."""
+        self.permissions = replace(self.permissions, mode=parse_mode(word))
+
+    async def run(self, call: ToolCall, scope: anyio.CancelScope) -> ToolResult:
+        """The answer to a call (a `ports.RunTool`)."""
+        context = replace(self._context, call_id=call.call_id, idempotency_key=call.call_id)
+        began = time.monotonic()
+        result = await self._runner.run(call, context, scope=scope)
+        if self._hooks is None:
+            return result
+        return await self._hooks.after(call, result, round((time.monotonic() - began) * 1000))
+
+    async def _pass(self, tool: Tool, arguments: JsonObject, call: ToolCall) -> Allowed | Denied:
+        return await self._gate(tool, arguments, call)
+
+    async def _rules_alone(self, tool: Tool, arguments: JsonObject, call: ToolCall) -> Allowed | Denied:
+        """The rules as they are now, where nobody is asked."""
+        return await permission_gate(self.permissions, self._profile)(tool, arguments, call)
+
+    async def _by_rules(self, tool: Tool, arguments: JsonObject, call: ToolCall) -> Allowed | Denied:
+        """The rules as they are now, and the client where they leave a call open."""
+        gate = permission_gate(self.permissions, self._profile, ask=self._ask)
+        return await gate(tool, arguments, call)

@@ -1,0 +1,94 @@
+"""Tools of an MCP server, as tools of a run: named `mcp__server__tool`, their answers as content blocks.
+
+Must not go in here: speaking to a server. Who does (`runtime.client_mcp` for those of a client) gives `Call`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from lastcall.nouns.json import JsonObject
+from lastcall.nouns.tools import ToolDefinition, define
+from lastcall.tools import Output, Subject, ToolContext
+
+Call = Callable[[str, JsonObject, str], Awaitable[Mapping[str, Any]]]
+"""`call(tool, arguments, call_id)`: the `result` of `tools/call`. Raises for what the server refused."""
+
+_ODD = re.compile(r"[^A-Za-z0-9_-]")
+_NO_SCHEMA: JsonObject = {"type": "object"}
+
+
+def remote_name(server: str, tool: str) -> str:
+    """The name under which the model sees a server's tool."""
+    return f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
+
+
+class RemoteTool:
+    """One tool of a server (`tools.Tool`). What a server says of its tools' effects is not believed: none is read-only."""
+
+    def __init__(self, server: str, listed: Mapping[str, Any], call: Call) -> None:
+        """`listed` is an entry of `tools/list`."""
+        self._name = str(listed.get("name", ""))
+        self._call = call
+        schema = listed.get("inputSchema")
+        description = listed.get("description")
+        self._definition = define(
+            remote_name(server, self._name),
+            description if isinstance(description, str) else "",
+            dict(schema) if isinstance(schema, Mapping) else _NO_SCHEMA,
+        )
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """What the model is shown."""
+        return self._definition
+
+    @property
+    def edits_files(self) -> bool:
+        """It may do anything."""
+        return False
+
+    def subject(self, arguments: JsonObject) -> Subject:  # noqa: ARG002 -- a `Tool`
+        """Rules are about the whole tool."""
+        return None
+
+    async def run(self, arguments: JsonObject, context: ToolContext) -> Output:
+        """Have the server do it."""
+        return output_of(await self._call(self._name, arguments, context.call_id))
+
+
+def output_of(result: Mapping[str, Any]) -> Output:
+    """A server's `tools/call` result as an output: content blocks, or text where it says that it failed."""
+    content = result.get("content")
+    blocks = [_block(b) for b in content if isinstance(b, Mapping)] if isinstance(content, list) else []
+    if not blocks and result.get("structuredContent") is not None:
+        blocks = [{"type": "text", "text": json.dumps(result["structuredContent"], ensure_ascii=False, default=float)}]
+    if result.get("isError") is True:
+        words = "\n".join(str(b.get("text", "")) for b in blocks if b["type"] == "text")
+        return Output(words or "The tool failed without saying why.", failed=True)
+    if not blocks:
+        return Output("")
+    return Output(json.dumps(blocks, ensure_ascii=False, default=float), blocks=True, display=blocks)
+
+
+def _block(block: Mapping[str, Any]) -> dict[str, Any]:
+    """A content block of MCP in the Messages API's form; what has none becomes text."""
+    match block.get("type"):
+        case "text":
+            return {"type": "text", "text": str(block.get("text", ""))}
+        case "image":
+            source = {"type": "base64", "media_type": block.get("mimeType"), "data": block.get("data")}
+            return {"type": "image", "source": source}
+        case "resource":
+            resource = block.get("resource")
+            resource = resource if isinstance(resource, Mapping) else {}
+            text = resource.get("text")
+            where = resource.get("uri", "")
+            return {"type": "text", "text": text if isinstance(text, str) else f"[resource {where}: not shown]"}
+        case "resource_link":
+            return {"type": "text", "text": f"[resource {block.get('name', '')}: {block.get('uri', '')}]"}
+        case kind:
+            return {"type": "text", "text": f"[{kind}: not shown]"}
