@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from lastcall.core import actions as a
@@ -23,6 +24,7 @@ from lastcall.core.request import build_request
 from lastcall.core.resume import resume
 from lastcall.core.state import RunState, Setting, begin
 from lastcall.nouns.attachment import Problem
+from lastcall.nouns.hooks import NOTHING_SAID, HookDecision, HookPoint, HookVerdict
 from lastcall.nouns.messages import AssistantMessage, TextBlock, ThinkingBlock, UserMessage
 from lastcall.nouns.request import Channel
 from lastcall.nouns.result import Answered, CheckVerdict, Failed, FailureKind, Limit, Signal, Usage
@@ -82,6 +84,8 @@ class Called:
     failed: bool = False
     passed: bool | None = None
     void: bool = False
+    asked_hooks: bool = False
+    denied: bool = False
 
 
 @dataclass
@@ -89,6 +93,7 @@ class Truth:
     """What happened, by the world's own account. A run's part is made anew with each prompt."""
 
     live: bool = False
+    prompt: str = ""
     open: int = 0
     void_texts: set[str] = field(default_factory=set)
     dead: set[str] = field(default_factory=set)
@@ -102,6 +107,7 @@ class Truth:
     complete: bool = False
     running: set[str] = field(default_factory=set)
     checking: set[str] = field(default_factory=set)
+    hooking: set[tuple[str, str]] = field(default_factory=set)
     attempts: int = 0
     enforced: int = 0
     asks: int = 0
@@ -128,7 +134,9 @@ class World:
         self.finishing = {"StructuredOutput"} if self.compat else {"StructuredOutput", "DeclineOutput"}
         self.tools = () if self.text_channel else (READ, BASH)
         channel = Channel.NATIVE if self.text_channel else Channel.TOOL
-        self.setting = Setting(policy, contract, self.tools, channel=channel, forces=tape.pick(True, False))
+        hooks = frozenset(tape.pick((), (), tuple(HookPoint), (HookPoint.BEFORE_CALL,), (HookPoint.STOP,)))
+        forces = tape.pick(True, False)
+        self.setting = Setting(policy, contract, self.tools, channel=channel, forces=forces, hooks=hooks)
         self.state: RunState = begin(self.setting)
         self.records: list[r.Record] = []
         self.truth = Truth()
@@ -154,13 +162,15 @@ class World:
             self.prompt()
         elif truth.checking and not self.tape.odd(2):
             self.check()
+        elif truth.hooking and not self.tape.odd(3):
+            self.hook()
         elif truth.running and not self.tape.odd(2):
             self.tool()
         else:
             self.tape.pick(
                 self.whole_reply, self.whole_reply, self.whole_reply, self.block, self.block, self.block, self.start,
                 self.end, self.tool, self.check, self.retry, self.fall_back, self.fall_back, self.fail, self.channel,
-                self.limit, self.interrupt, self.crash, self.prompt,
+                self.limit, self.interrupt, self.crash, self.prompt, self.hook,
             )()  # fmt: skip
 
     def settle(self) -> None:
@@ -170,6 +180,8 @@ class World:
             self.finish_tool(min(truth.running), fails=False)
         elif truth.checking:
             self.finish_check(min(truth.checking), fails=False)
+        elif truth.hooking:
+            self.finish_hook(*min(truth.hooking), NOTHING_SAID)
         else:
             self.begin_reply(self.fresh("msg"))
             self.say(truth.open, self.current, TextBlock("I am done."))
@@ -208,7 +220,7 @@ class World:
         if not before:
             kept = self.truth
             self.truth = Truth(
-                live=True, dead=kept.dead, calls=kept.calls, messages=kept.messages, last_request=kept.last_request,
+                live=True, prompt=f"prompt {run}", dead=kept.dead, calls=kept.calls, messages=kept.messages, last_request=kept.last_request,
                 void_texts=kept.void_texts,
             )  # fmt: skip
         self.send(event, heard=not before)
@@ -317,6 +329,32 @@ class World:
         problems = (Problem("/title", "check", "is wrong"),) if fails else ()
         self.send(e.ChecksFinished(call_id, problems, (CheckVerdict("check", not fails),)), heard=heard)
 
+    def hook(self) -> None:
+        truth = self.truth
+        point, call_id = self.tape.pick(*sorted(truth.hooking)) if truth.hooking else (HookPoint.STOP, "")
+        if self.tape.odd(6):
+            point, call_id = self.tape.pick(*HookPoint), self.tape.pick("", *truth.calls)
+        verdict = self.tape.pick(
+            NOTHING_SAID, NOTHING_SAID, HookVerdict(decision=HookDecision.DENY, reason="no"),
+            HookVerdict(arguments=self.object_text()), HookVerdict(context=("by the way",)), HookVerdict(blocked=("no",)),
+            HookVerdict(halt="enough"),
+        )  # fmt: skip
+        self.finish_hook(point, call_id, verdict)
+
+    def finish_hook(self, point: str, call_id: str, verdict: HookVerdict) -> None:
+        truth = self.truth
+        heard = truth.live and (point, call_id) in truth.hooking
+        if heard:
+            truth.hooking.discard((point, call_id))
+        if heard and point == HookPoint.BEFORE_CALL:
+            source = truth.calls[call_id]
+            source.asked_hooks = True
+            source.denied = verdict.decision is HookDecision.DENY
+            source.text = source.text if verdict.arguments is None else verdict.arguments
+        if heard and point == HookPoint.PROMPT and (verdict.blocked or verdict.halt is not None):
+            truth.void_texts.add(truth.prompt)
+        self.send(e.HooksFinished(HookPoint(point), call_id, verdict), heard=heard)
+
     def retry(self) -> None:
         request, named = self.request(), self.some_messages()
         heard = self.hears(request)
@@ -389,6 +427,7 @@ class World:
             truth.voided += 1
         truth.running.clear()
         truth.checking.clear()
+        truth.hooking.clear()
         if not truth.live:
             assert step.records == () == step.actions
             return
@@ -414,6 +453,7 @@ class World:
         self.void_reply(even_real=True)
         truth.running.clear()
         truth.checking.clear()
+        truth.hooking.clear()
         truth.speaking, truth.reply_calls, truth.reply_texts = [], [], []
 
     def void_reply(self, *, even_real: bool = False) -> None:
@@ -481,7 +521,9 @@ class World:
         assert not ends or outcomes, "it had to end here"
         truth = self.truth
         if truth.live:
-            assert truth.open or truth.running or truth.checking, "nothing is open, and the run goes on: it hangs"
+            assert truth.open or truth.running or truth.checking or truth.hooking, (
+                "nothing is open, and the run goes on: it hangs"
+            )
 
     def judge_record(self, record: r.Record) -> None:
         truth = self.truth
@@ -513,6 +555,7 @@ class World:
                 assert not truth.open, "two requests at once"
                 assert not truth.running, "asked while a tool runs"
                 assert not truth.checking, "asked while a check runs"
+                assert not truth.hooking, "asked while hooks are asked"
                 assert number == truth.last_request + 1, "requests are counted one by one"
                 truth.open = truth.last_request = number
                 truth.asks += 1
@@ -536,6 +579,15 @@ class World:
                 assert fits(text), "checks run on what does not pass"
                 assert self.candidate(call_id).passed is None, "checks run twice"
                 truth.checking.add(call_id)
+            case a.RunHooks(point=point):
+                key = (point, action.call.call_id if action.call is not None else "")
+                assert key not in truth.hooking, "hooks asked twice"
+                known = truth.calls.get(key[1])
+                assert known is None or not known.void, "hooks asked about a call that was taken back"
+                assert known is None or self.compat or (truth.complete and not truth.closed_cut), (
+                    "a call of a cut-off reply"
+                )
+                truth.hooking.add(key)
             case a.CancelCalls() | a.CancelRequest():
                 pass
 
@@ -545,7 +597,7 @@ class World:
         assert request.number == number
         roles = [isinstance(m, UserMessage) for m in request.messages]
         assert roles[0], "begins with the model"
-        both = zip(roles, roles[1:], strict=False)  # the reference leaves some user messages apart
+        both = pairwise(roles)  # the reference leaves some user messages apart
         assert all(x != y or (x and self.compat) for x, y in both), "two in a row"
         open_calls: list[str] = []
         seen: set[str] = set()
@@ -559,6 +611,8 @@ class World:
                 words = {b.text for b in message.blocks if isinstance(b, TextBlock)}
                 assert not words & self.truth.void_texts, "words that were taken back"
             else:
+                told = {b.text for b in message.blocks if isinstance(b, TextBlock)}
+                assert not told & self.truth.void_texts, "a prompt that hooks blocked"
                 answers = [b.call_id for b in message.blocks if isinstance(b, ToolResult)]
                 assert sorted(answers) == sorted(open_calls), "calls and answers do not pair"
                 open_calls = []
@@ -572,6 +626,7 @@ class World:
         truth.open = 0
         truth.running.clear()
         truth.checking.clear()
+        truth.hooking.clear()
         if not self.compat and truth.complete:
             unanswered = [c for c in truth.reply_calls if not truth.calls[c].answers]
             assert not unanswered, "calls left without an answer"
@@ -581,6 +636,10 @@ class World:
         assert attachment is not None, "success without an object"
         source = self.candidate(attachment.call_id)
         assert source.text is not None
+        assert not source.denied, "an object that hooks denied"
+        readable = source.name and source.text.lstrip().startswith("{")
+        asked = HookPoint.BEFORE_CALL in self.setting.hooks and readable
+        assert not asked or source.asked_hooks, "an object that did not wait for hooks"
         assert fits(source.text), "an object that does not pass"
         assert fits(attachment.text)
         assert json.loads(attachment.text) == json.loads(source.text), "not the object that was sent"

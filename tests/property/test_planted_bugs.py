@@ -74,9 +74,8 @@ BUGS = {
     "accepting without validating": (CALLS, "contract.judge(arguments)", "Accepted(arguments.text)"),
     "accepting text without validating": (
         CALLS,
-        '_judge(draft, origin, Arguments(state.reply.text), state.contract)',
-        "_take_object(draft, state.reply.text, "
-        'Attachment(origin.call_id, origin.message_id, state.reply.text, "native_format"), ())',
+        "_judge(draft, origin, Arguments(state.reply.text), state.contract)",
+        "_take_object(draft, state.reply.text, Attachment(origin.call_id, origin.message_id, state.reply.text), ())",
     ),
     "a failed check is ignored": (DECIDE, "    if event.problems:\n        calls.check_failed", "    if 0:\n        calls.check_failed"),
     "acting after the end": (DECIDE, "elif state.outcome is None and state.run_id:", "elif state.run_id:"),
@@ -92,6 +91,8 @@ BUGS = {
     ),
     "an object does not wait": (CALLS, "waits = state.policy.holds and any(", "waits = False and any("),
     "a failed sibling is ignored": (CALLS, "if x.failed and state.policy.holds)", "if False)"),
+    "a call is judged before hooks were asked": (CALLS, "    elif not hooking.ask_before(draft, call):", "    else:"),
+    "a call that hooks denied is judged": (CALLS, "    if verdict.decision is HookDecision.DENY:", "    if False:"),
     "a call is left without an answer": (
         CALLS,
         "    for call in state.unanswered if answers else ():",
