@@ -30,7 +30,11 @@ def shared_folder() -> Path | None:
 def lines(name: str, *, exact: bool, folder: Path = DATA) -> Iterator[dict[str, Any]]:
     """The lines of a corpus file, numbers as decimals (`exact`) or doubles."""
     path = folder / f"{name}.jsonl"
-    text = path.read_text("utf-8") if path.exists() else gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).decode()
+    text = (
+        path.read_text("utf-8")
+        if path.exists()
+        else gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).decode()
+    )
     for line in text.split("\n"):
         if line:
             yield json.loads(line, parse_float=Decimal if exact else float)
@@ -63,7 +67,9 @@ def errors_of(problems: Problems) -> list[dict[str, Any]]:
     ]
 
 
-def findings(schemas: str, cases: str, folder: Path = DATA) -> Iterator[tuple[dict[str, Any], dict[str, Any], Problems]]:
+def findings(
+    schemas: str, cases: str, folder: Path = DATA
+) -> Iterator[tuple[dict[str, Any], dict[str, Any], Problems]]:
     """Every case with its schema's entry and what the validator says of it."""
     for exact in (False, True):
         entries = {entry["sid"]: entry for entry in lines(schemas, exact=exact, folder=folder)}

@@ -83,7 +83,8 @@ class Library:
                 return None
             for document in dialect.documents():
                 self._add(document, dialect, dialect.uri, bundled=True)
-            found = self._resources.get(uri, self._resources[dialect.uri])
+            # the reference has a second name for its meta-schema
+            found = self._resources.get(dialect.uri if dialect.strict else uri)
         return found
 
     def _at_pointer(self, resource: Resource, pointer: str) -> Target | None:

@@ -391,8 +391,16 @@ class _Strictness:
         spelling = uris.resolve(place.resource.uri, reference)
         if spelling not in self._compiled and target.schema is not self._space.root.schema:
             self._compiled.add(spelling)
-            base = target.resource.uri
+            base = self._base_of(target, place, reference)
             yield self.compile(_Place((None, "#"), target.resource, base or "#", base), target.schema)
+
+    @staticmethod
+    def _base_of(target: Target, place: _Place, reference: str) -> str:
+        """The base that the reference gives a function of its own; by an anchor it is the one of the place of use."""
+        named = target.schema.get("$id") if isinstance(target.schema, dict) else None
+        if not isinstance(named, str) or not named.startswith("#"):
+            return target.resource.uri
+        return target.resource.uri + named if "#/" in reference else place.base
 
     def _chased(self, target: Target, reference: str, resource: Resource) -> Target:
         """The end of a chain of pointers to subschemas that are nothing but references."""

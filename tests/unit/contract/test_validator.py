@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from validation_tools import DATA, compiled, errors_of, findings, lines, shared_folder, text_of
 
 from lastcall.contract import budgets
 from lastcall.contract.budgets import Budget, BudgetExceeded
@@ -23,6 +22,7 @@ from lastcall.contract.dialects import (
 )
 from lastcall.contract.validator import compile_validator
 from lastcall.errors import NotASchema, SchemaTooBig
+from validation_tools import DATA, compiled, errors_of, findings, lines, shared_folder, text_of
 
 MISSES = json.loads((DATA / "misses.json").read_text("utf-8"))
 SHARED = shared_folder()
@@ -185,9 +185,7 @@ def test_a_schema_that_its_metaschema_does_not_allow_is_refused_with_place_and_r
         "(2 more problems)."
     )
     assert "2020-12" in error.hint
-    assert refusal({"minLength": -1}, DRAFT_04).message == (
-        "the schema is not valid draft-04: the value must be >= 0."
-    )
+    assert refusal({"minLength": -1}, DRAFT_04).message == ("the schema is not valid draft-04: the value must be >= 0.")
 
 
 def test_a_root_that_is_wrong_itself_is_named_as_a_slash() -> None:

@@ -28,10 +28,12 @@ def type_check(node: Node, kind: str, cls: type) -> Check | None:
     """The check of `type` for values of one class: none, a sure failure, or whether a number is an integer."""
     if not node.has("type"):
         return None
-    named = node.schema["type"]
+    named: Any = node.schema["type"]
     types = list(named) if isinstance(named, list) else [named]
-    if node.dialect.nullable and node.schema.get("nullable") is True:
+    if node.dialect.nullable and node.schema.get("nullable") is True and "null" not in types:
         types.append("null")
+        # the reference lists it in its message where there is a list
+        named = types if isinstance(named, list) else named
     if kind in types:
         return None
     text = ",".join(map(str, named)) if isinstance(named, list) else str(named)
@@ -154,7 +156,9 @@ def _branches(node: Node, keyword: str) -> list[Node]:
     return [node.child(schema) for schema in schemas]  # type: ignore[arg-type]
 
 
-def _any_of(node: Node, _cls: type) -> Check:
+def _any_of(node: Node, _cls: type) -> Check | None:
+    if any(node.trivial(schema) for schema in node.schema["anyOf"]):  # type: ignore[union-attr]
+        return None
     branches = _branches(node, "anyOf")
     fault: Fault = ("anyOf", "must match a schema in anyOf", {})
 
