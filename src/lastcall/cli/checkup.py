@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -21,6 +22,9 @@ from msgspec import Struct
 
 from lastcall.errors import LastcallError
 from lastcall.providers.choose import choose_provider, default_model
+from lastcall.providers.local_cache import FOLDER_VARIABLE, Shelf, models_folder
+from lastcall.providers.local_catalogue import MODELS, find_model
+from lastcall.providers.local_machine import check_engine, check_memory, check_processor
 from lastcall.version import VERSION
 
 _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -29,6 +33,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _ACCESS: Final = ("_API_KEY", "_AUTH_TOKEN", "_BASE_URL")
 _PROGRAMS: Final = (("rg", "fast search in files"), ("bwrap", "a sandbox around commands"))
+_ENGINE: Final = "xllamacpp"
 _NO_EXTRAS: Final = frozenset({"all", "dev"})
 _REQUIREMENT: Final = re.compile(r"""([A-Za-z0-9._-]+).*\bextra\s*==\s*['"]([\w-]+)['"]""")
 
@@ -109,8 +114,9 @@ class Checkup(Struct, frozen=True):
 def check_up(environment: Mapping[str, str]) -> Checkup:
     """Look at this machine, as the runs of this environment would see it. Raises nothing that it finds."""
     folders = _folders(environment)
+    engine = _engine()
     default, trouble = _default(environment)
-    troubles = [trouble] if trouble else []
+    troubles = [words for words in (trouble, _local_trouble(default, engine)) if words]
     troubles += [
         f"The folder of {folder.purpose} cannot be written: {folder.path}. Set {_FOLDER_VARIABLES[folder.purpose]}."
         for folder in folders
@@ -122,8 +128,8 @@ def check_up(environment: Mapping[str, str]) -> Checkup:
         platform=f"{platform.system()} {platform.machine()}, {os.cpu_count() or 1} processors",
         default=default,
         providers=tuple(_provider(name, environment) for name in _VARIABLES),
-        engine=_engine(),
-        models=_models(),
+        engine=engine,
+        models=_models(_models_folder(environment)),
         folders=folders,
         extras=_extras(),
         programs=tuple(ProgramFacts(name, use, shutil.which(name) or "") for name, use in _PROGRAMS),
@@ -167,13 +173,28 @@ def _why(model: str, environment: Mapping[str, str]) -> str:
 
 def _engine() -> EngineFacts:
     try:
-        return EngineFacts(metadata.version("xllamacpp"))
-    except metadata.PackageNotFoundError:
-        return EngineFacts("", "pip install 'lastcall[local]'")
+        check_engine()
+        check_processor()
+    except LastcallError as error:
+        return EngineFacts("", str(error))
+    return EngineFacts(metadata.version(_ENGINE) if _installed(_ENGINE) else "of unknown version")
 
 
-def _models() -> tuple[ModelFacts, ...]:
-    return ()
+def _models(folder: Path) -> tuple[ModelFacts, ...]:
+    return tuple(ModelFacts(model.name, Shelf(folder, model).is_marked(), model.download_size) for model in MODELS)
+
+
+def _local_trouble(default: DefaultFacts, engine: EngineFacts) -> str:
+    """What keeps the embedded model from answering, where it is the default."""
+    if not default.model.startswith("local"):
+        return ""
+    if not engine.version:
+        return engine.remedy
+    try:
+        check_memory(find_model(default.model))
+    except LastcallError as error:
+        return str(error)
+    return ""
 
 
 # -- this machine ---------------------------------------------------------------------------------------------------
@@ -181,17 +202,19 @@ def _models() -> tuple[ModelFacts, ...]:
 _FOLDER_VARIABLES: Final[Mapping[str, str]] = {
     "sessions": "LASTCALL_STATE_DIR",
     "cache": "LASTCALL_CACHE_DIR",
-    "models": "LASTCALL_MODELS_DIR",
+    "models": FOLDER_VARIABLE,
 }
 
 
 def _folders(environment: Mapping[str, str]) -> tuple[FolderFacts, ...]:
     cache = environment.get("LASTCALL_CACHE_DIR") or platformdirs.user_cache_dir("lastcall", appauthor=False)
     state = environment.get("LASTCALL_STATE_DIR") or platformdirs.user_state_dir("lastcall", appauthor=False)
-    models = environment.get("LASTCALL_MODELS_DIR") or os.path.join(cache, "models")  # noqa: PTH118
-    return tuple(
-        _folder(purpose, path) for purpose, path in (("sessions", state), ("cache", cache), ("models", models))
-    )
+    places = (("sessions", state), ("cache", cache), ("models", str(_models_folder(environment))))
+    return tuple(_folder(purpose, path) for purpose, path in places)
+
+
+def _models_folder(environment: Mapping[str, str]) -> Path:
+    return models_folder(environment.get(FOLDER_VARIABLE))
 
 
 def _folder(purpose: str, path: str) -> FolderFacts:

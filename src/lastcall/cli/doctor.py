@@ -42,8 +42,10 @@ def report(checkup: Checkup) -> str:
     )
     for model in checkup.models:
         size = f"{model.size_bytes / 1e9:.1f} GB"
-        state = f"here ({size})" if model.present else f"not here; {size} at the first use"
-        lines.append(f"  {'  ' + model.name:<15} {state}")
+        state = f"here ({size})" if model.present else f"not here; {size} at the first use, or: lastcall models pull"
+        lines.append(f"  {'local:' + model.name:<15} {state}")
+    if checkup.proxies:
+        lines.append(f"  {'proxy':<15} {', '.join(checkup.proxies)}")
     lines += ["", "Folders"]
     for folder in checkup.folders:
         state = "writable" if folder.writable else "NOT WRITABLE"

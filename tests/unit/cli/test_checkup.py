@@ -10,6 +10,7 @@ import pytest
 from lastcall.cli import checkup as module
 from lastcall.cli.checkup import check_up
 from lastcall.cli.doctor import report
+from lastcall.errors import MissingExtra, ModelUnavailable
 
 SECRET = "sk-ant-very-secret-0123456789"
 
@@ -36,6 +37,7 @@ def test_no_value_of_a_variable_is_told(folders):
         assert SECRET not in told
         assert "ANTHROPIC_API_KEY" in told
     assert found.proxies == ("HTTPS_PROXY",)
+    assert "HTTPS_PROXY" in report(found)
     anthropic, openai = found.providers
     assert (anthropic.name, anthropic.configured, anthropic.host) == ("anthropic", True, "proxy.example")
     assert (openai.name, openai.configured, openai.variables) == ("openai", True, ("OPENAI_API_KEY",))
@@ -115,3 +117,37 @@ def test_programs_are_found_where_the_path_says(folders, monkeypatch, tmp_path):
     found = {program.name: program.path for program in check_up(folders | {"ANTHROPIC_API_KEY": SECRET}).programs}
     assert found == {"rg": str(program), "bwrap": ""}
     assert os.access(found["rg"], os.X_OK)
+
+
+def test_the_embedded_models_are_told_with_their_size(folders):
+    found = check_up(folders | {"ANTHROPIC_API_KEY": SECRET})
+    assert {model.name: model.present for model in found.models} == {"standard": False, "small": False}
+    assert all(model.size_bytes > 50_000_000 for model in found.models)
+    assert "local:small" in report(found)
+
+
+def test_an_engine_that_cannot_run_here_is_a_trouble_only_where_it_would_answer(folders, monkeypatch):
+    def no_engine():
+        raise MissingExtra("the engine is not installed.", hint="Run: pip install 'lastcall[local]'")
+
+    monkeypatch.setattr(module, "check_engine", no_engine)
+    monkeypatch.setattr(module, "choose_provider", lambda model, environment: None)
+    found = check_up(folders)
+    assert found.default.model == "local"
+    assert "the embedded model answers" in found.default.why
+    assert found.engine.version == ""
+    assert found.troubles == ("the engine is not installed. Run: pip install 'lastcall[local]'",)
+    assert check_up(folders | {"ANTHROPIC_API_KEY": SECRET}).ok
+
+
+def test_too_little_memory_for_the_default_model_is_a_trouble(folders, monkeypatch):
+    def too_little(model):
+        raise ModelUnavailable(f"{model.name} needs more memory.")
+
+    monkeypatch.setattr(module, "check_engine", lambda: None)
+    monkeypatch.setattr(module, "check_processor", lambda: None)
+    monkeypatch.setattr(module, "check_memory", too_little)
+    monkeypatch.setattr(module, "choose_provider", lambda model, environment: None)
+    assert check_up(folders).troubles == ("standard needs more memory.",)
+    monkeypatch.setattr(module, "check_memory", lambda model: None)
+    assert check_up(folders).ok

@@ -154,10 +154,11 @@ def test_an_offset_after_the_end_says_how_long_the_file_is(read, tmp_path):
     assert read("a.txt", offset=9).content == "The file has only 2 lines; there is no line 9."
 
 
-def test_a_file_of_a_gibibyte_is_read_in_ranges(read, tmp_path):
+@pytest.mark.parametrize("size", [1 << 24, pytest.param(1 << 30, marks=pytest.mark.slow)])
+def test_a_huge_file_is_read_in_ranges(read, tmp_path, size):
     with (tmp_path / "huge").open("wb") as file:
         file.write(b"first " * 2_000 + b"\n")
-        file.seek(1 << 30)
+        file.seek(size)
         file.write(b"\nlast")
     with (tmp_path / "huge").open("rb+") as file:
         file.seek(1 << 20)
