@@ -4,8 +4,6 @@ import pytest
 
 from lastcall.errors import BadConfig
 from lastcall.providers.addresses import endpoint, shown_address
-from lastcall.providers.anthropic import messages_service
-from lastcall.providers.openai import completions_service
 
 
 @pytest.mark.parametrize(
@@ -35,26 +33,3 @@ def test_what_is_no_address_is_refused_by_name(base: str) -> None:
 def test_addresses_are_shown_without_anything_secret() -> None:
     assert shown_address("https://u:p@host:8080/v1?key=x#f") == "https://host:8080/v1"
     assert shown_address("https://u:p@[::1]:80/v1") == "https://[::1]:80/v1"
-
-
-@pytest.mark.parametrize(
-    ("base", "expected"),
-    [
-        ("", "https://api.openai.com/v1/chat/completions"),
-        ("http://localhost:8080", "http://localhost:8080/v1/chat/completions"),
-        ("http://localhost:8080/?k=v", "http://localhost:8080/v1/chat/completions?k=v"),
-        ("http://localhost:8080/v1", "http://localhost:8080/v1/chat/completions"),
-        ("https://host/api/openai", "https://host/api/openai/chat/completions"),
-    ],
-)
-def test_chat_completions_are_below_the_base_or_below_v1_of_a_bare_host(base: str, expected: str) -> None:
-    assert completions_service(base).url == expected
-
-
-def test_credentials_go_into_headers_only_where_there_are_any() -> None:
-    assert messages_service("").url == "https://api.anthropic.com/v1/messages"
-    assert set(messages_service("").headers) == {"anthropic-version", "user-agent"}
-    both = messages_service("", api_key="k", auth_token="t").headers
-    assert (both["x-api-key"], both["authorization"]) == ("k", "Bearer t")
-    assert "authorization" not in completions_service("").headers
-    assert completions_service("", api_key="k").headers["authorization"] == "Bearer k"

@@ -1,0 +1,52 @@
+"""The way to one address; its faults are in tests/faults/test_http_transport.py."""
+
+from __future__ import annotations
+
+import gzip
+
+import anyio
+import pytest
+
+from lastcall.errors import Unreachable
+from lastcall.providers.connection import Connection
+from raw_server import HOLD, RawServer, response
+
+
+def test_an_answer_is_its_status_its_headers_and_its_body_decompressed() -> None:
+    async def main() -> None:
+        packed = response(
+            418, gzip.compress(b"tea" * 100), "Text/Plain; charset=utf-8", content_encoding="gzip", x_kind="pot"
+        )
+        async with RawServer(packed) as server:
+            connection = Connection(server.base_url + "/x?y=z", {"x-own": "1"}, connect_timeout_s=5)
+            async with connection.post(b"{}", wait_s=5) as answer:
+                assert (answer.status, answer.content_type, answer.header("x-kind"), answer.header("none")) == (
+                    418, "text/plain", "pot", ""
+                )  # fmt: skip
+                assert b"".join([chunk async for chunk in answer.chunks()]) == b"tea" * 100
+            assert server.requests[0][0] == "/x?y=z"
+            assert server.requests[0][1]["x-own"] == "1"
+            await connection.aclose()
+
+    anyio.run(main)
+
+
+def test_an_answer_that_does_not_begin_in_time_is_not_waited_for() -> None:
+    async def main() -> None:
+        async with RawServer([HOLD]) as server:
+            connection = Connection(server.base_url, {}, connect_timeout_s=5)
+            with pytest.raises(TimeoutError):
+                async with connection.post(b"{}", wait_s=0.05):
+                    pass
+            await connection.aclose()
+
+    anyio.run(main)
+
+
+def test_nobody_listening_is_told_in_words() -> None:
+    async def main() -> None:
+        with pytest.raises(Unreachable, match="refused or host not found"):
+            async with Connection("http://127.0.0.1:1", {}, connect_timeout_s=5).post(b"{}", wait_s=5):
+                pass
+
+    anyio.run(main)
