@@ -50,15 +50,21 @@ def _shape(schema: Any, level: int) -> str:
         raise _TooRich
     said = schema.keys() - _SILENT
     if said == {"anyOf"}:
-        return " | ".join(_shape(option, level + 1) for option in schema["anyOf"])
+        return " | ".join(_shape(option, level + 1) for option in _list(schema["anyOf"]))
     if said in ({"enum"}, {"enum", "type"}):
-        return " | ".join(write_json(value, numbers="exact") for value in schema["enum"])
+        return " | ".join(write_json(value, numbers="exact") for value in _list(schema["enum"]))
     if said in ({"const"}, {"const", "type"}):
         return write_json(schema["const"], numbers="exact")
     named = schema.get("type")
     if isinstance(named, list):
-        return " | ".join(_typed({**schema, "type": one}, one, said, level) for one in named)
+        return " | ".join(_typed({**schema, "type": one}, one, said, level) for one in _list(named))
     return _typed(schema, named, said, level)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list) or not value:
+        raise _TooRich
+    return value
 
 
 def _typed(schema: JsonObject, named: Any, said: set[str], level: int) -> str:
@@ -68,16 +74,16 @@ def _typed(schema: JsonObject, named: Any, said: set[str], level: int) -> str:
         return _object(schema, level)
     if named == "array" and rest == {"items"}:
         return _limited(f"list of ({_shape(schema['items'], level + 1)})", schema)
-    if named in _TYPES and not rest:
+    if isinstance(named, str) and named in _TYPES and not rest:
         return _limited(named, schema)
     raise _TooRich
 
 
 def _object(schema: JsonObject, level: int) -> str:
     properties, required = schema["properties"], schema.get("required", [])
-    if schema.get("additionalProperties", True) not in (True, False) or not isinstance(properties, dict):
+    if not isinstance(schema.get("additionalProperties", True), bool) or not isinstance(properties, dict):
         raise _TooRich
-    if not isinstance(required, list) or not set(required) <= properties.keys():
+    if not isinstance(required, list) or not all(isinstance(name, str) and name in properties for name in required):
         raise _TooRich
     members = []
     for name, member in properties.items():
