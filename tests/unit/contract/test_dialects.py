@@ -89,4 +89,4 @@ def test_subschemas_are_found_by_the_shape_of_their_keyword() -> None:
         ("items", 1),
         ("$defs", "d"),
     ]
-    assert list(DRAFT_2020_12.children({"items": [{}], "not": []})) == []
+    assert list(DRAFT_2020_12.children({"items": [{}], "not": [], "properties": 5})) == []

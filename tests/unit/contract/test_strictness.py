@@ -11,7 +11,7 @@ from lastcall.contract import budgets, strictness
 from lastcall.contract.dialects import REFERENCE
 from lastcall.contract.nodes import Space
 from lastcall.errors import NotASchema, SchemaTooBig
-from validation_tools import DATA
+from validation_tools import DATA, lines
 
 RECORDED = [json.loads(line) for line in (DATA / "strict.jsonl").read_text("utf-8").splitlines()]
 
@@ -39,6 +39,20 @@ def test_values_are_judged_as_recorded(case: dict[str, Any]) -> None:
 
     problems = compile_validator(case["schema"], REFERENCE, assert_formats=False).problems(case["value"])
     assert [f"{problem.path} {problem.message}" for problem in problems.listed] == case["problems"]
+
+
+def test_the_corpus_is_refused_and_logged_as_recorded() -> None:
+    wrong = []
+    for entry in lines("compile", exact=False):
+        if entry["stage"] == "metaschema" or "$schema" in entry["schema"]:
+            continue
+        try:
+            found = (None, list(inspected(entry["schema"])))
+        except NotASchema as error:
+            found = (error.message, None)
+        if found != (entry["error"], entry["warnings"] if entry["ok"] else None):
+            wrong.append(entry["id"])
+    assert wrong == []
 
 
 def test_pure_references_in_a_circle_overflow_the_references_stack() -> None:

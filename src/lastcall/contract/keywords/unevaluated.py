@@ -84,8 +84,8 @@ def _look(node: Node, value: Any, at: At, run: Run, seen: Seen, *, asking: bool 
         seen.update(value if isinstance(value, dict) else range(len(value)))
     for keyword in node.references():
         target = node.referenced(keyword)
-        if target is not None:
-            yield _look(target, value, at, run, seen)
+        assert target is not None, "inspected when the schema was compiled"
+        yield _look(target, value, at, run, seen)
     for part in _list_of(node, "allOf"):
         yield _look(part, value, at, run, seen)
     for part in _optional(node, value):

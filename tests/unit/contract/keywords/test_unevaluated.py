@@ -76,6 +76,16 @@ def test_in_2019_09_tuples_count_and_contains_does_not() -> None:
     ]
 
 
+def test_contained_items_may_be_without_bound() -> None:
+    schema = {
+        "contains": {"$ref": "#/$defs/deep"},
+        "unevaluatedItems": False,
+        "$defs": {"deep": {"type": "array", "items": {"$ref": "#/$defs/deep"}}},
+    }
+    assert problems(schema, [[[]], []]) == []
+    assert problems(schema, [[[]], 1]) == [" must NOT have more than 1 items"]
+
+
 def test_subschemas_without_bound_may_hold_and_be_unevaluated() -> None:
     tree = {
         "$ref": "#/$defs/node",
