@@ -26,8 +26,9 @@ from lastcall.nouns.tools import Arguments, ToolCall, define
 from lastcall.providers import Deployment
 from lastcall.providers.anthropic import messages_service
 from lastcall.providers.clock import Clock
-from lastcall.providers.http import HttpProvider, Settings
+from lastcall.providers.http import HttpProvider
 from lastcall.providers.openai import completions_service
+from lastcall.providers.service import Settings
 from lastcall.wire.dialect import ANTHROPIC, OPENAI
 from lastcall.wire.sse import SseLimits
 from raw_server import HOLD, RESET, RawServer, response, stream

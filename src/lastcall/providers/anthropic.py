@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from lastcall.providers.addresses import endpoint
-from lastcall.providers.http import Service
+from lastcall.providers.service import Service
 from lastcall.wire.anthropic import AnthropicEncoder
 from lastcall.wire.anthropic_reply import AnthropicDecoder
 

@@ -29,9 +29,10 @@ from lastcall.providers.fallback import (
     FallbackProvider,
     Link,
 )
-from lastcall.providers.http import HttpProvider, Settings
+from lastcall.providers.http import HttpProvider
 from lastcall.providers.openai import completions_service
 from lastcall.providers.retries import RULES, RetryRules
+from lastcall.providers.service import Settings
 from lastcall.wire.json import LIMITS, CallLimits
 
 DEFAULT_RETRIES: Final = 10

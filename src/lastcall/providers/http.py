@@ -10,9 +10,9 @@ Must not go in here: which retries (`providers.retries`), other models (`provide
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing
-from typing import Final, Protocol
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Final
 
 import anyio
 from msgspec import Struct
@@ -29,7 +29,6 @@ from lastcall.core.events import (
 )
 from lastcall.errors import BrokenStream, ReplyTooLarge, Unreachable
 from lastcall.nouns.ids import MessageId, Uuid
-from lastcall.nouns.profile import Profile
 from lastcall.nouns.request import ModelRequest
 from lastcall.nouns.result import Failed, FailureKind
 from lastcall.providers import Deployment
@@ -37,14 +36,13 @@ from lastcall.providers.addresses import shown_address
 from lastcall.providers.capability import CapabilityMemory, refused_feature, used_features
 from lastcall.providers.clock import Clock
 from lastcall.providers.redaction import Redactor, secrets_of
-from lastcall.providers.retries import RULES, Course, Lost, RetryRules
+from lastcall.providers.retries import RULES, Course, Lost
+from lastcall.providers.service import Answer, Connection, Service, Settings
 from lastcall.wire.dialect import Dialect, Feature
 from lastcall.wire.failure import read_failure
-from lastcall.wire.json import DEFAULT_LIMITS, CallLimits
-from lastcall.wire.params import ModelParams
 from lastcall.wire.reply import NO_REPLY, Heard, Hearing, ReplyDecoder, excerpt, no_reply
 from lastcall.wire.reply import RULES as REPLY_RULES
-from lastcall.wire.sse import SseDecoder, SseLimits
+from lastcall.wire.sse import SseDecoder
 
 MAX_ERROR_BYTES: Final = 1024 * 1024
 SETTLE_S: Final = 5.0
@@ -57,71 +55,6 @@ PLAIN_PATIENCE: Final = 2
 """An answer that is not streamed may begin after so many times the idle timeout."""
 
 _OK: Final = 200
-
-
-class Answer(Protocol):
-    """An answer on its way in (`providers.connection.Answer`)."""
-
-    @property
-    def status(self) -> int:
-        """The HTTP status."""
-        ...
-
-    @property
-    def content_type(self) -> str:
-        """The media type, lower case, without parameters; `""` where none was given."""
-        ...
-
-    def header(self, name: str) -> str:
-        """The header's value, `""` where it is not there."""
-        ...
-
-    def chunks(self) -> AsyncGenerator[bytes]:
-        """The body as it arrives. Raises `BrokenStream` where it breaks off."""
-        ...
-
-
-class Connection(Protocol):
-    """A way to one address (`providers.connection.Connection`)."""
-
-    def post(self, body: bytes, *, wait_s: float) -> AbstractAsyncContextManager[Answer]:
-        """Sends a body and hands over the answer. Raises `Unreachable`, `TimeoutError`."""
-        ...
-
-    async def aclose(self) -> None:
-        """Lets go of it."""
-        ...
-
-
-class Encoder(Protocol):
-    """Requests to bytes (`wire.anthropic`, `wire.openai`)."""
-
-    def encode(self, request: ModelRequest, params: ModelParams, dialect: Dialect, *, stream: bool = True) -> bytes:
-        """The body."""
-        ...
-
-
-class Service(Struct, frozen=True):
-    """What is peculiar to a service: where it is, how it is spoken to. `headers` hold the credentials.
-
-    `connect` makes the connection; `None` is the HTTP library's.
-    """
-
-    url: str
-    headers: Mapping[str, str]
-    encoder: Callable[[Profile], Encoder]
-    decoder: Callable[[Hearing], ReplyDecoder]
-    connect: Callable[[], Connection] | None = None
-
-
-class Settings(Struct, frozen=True, kw_only=True):
-    """How a transport behaves, apart from the deployment it talks to. `progress`: whether partial messages are wanted."""
-
-    profile: Profile = Profile.NATIVE
-    retry_rules: RetryRules | None = None
-    limits: CallLimits = DEFAULT_LIMITS
-    stream_limits: SseLimits = SseLimits()
-    progress: bool = True
 
 
 class _Step(Struct, frozen=True):

@@ -25,8 +25,9 @@ from lastcall.contract.finishing_tools import FINISH
 from lastcall.errors import BadConfig, BrokenStream, Unreachable
 from lastcall.providers import Deployment
 from lastcall.providers.clock import Clock, ImpatientClock
-from lastcall.providers.http import HttpProvider, Service, Settings
+from lastcall.providers.http import HttpProvider
 from lastcall.providers.script_bytes import expand, message_of, sse_pieces
+from lastcall.providers.service import Service, Settings
 from lastcall.wire.anthropic import AnthropicEncoder
 from lastcall.wire.anthropic_reply import AnthropicDecoder
 from lastcall.wire.dialect import SCRIPTED, Dialect
@@ -80,7 +81,7 @@ class ScriptedProvider(HttpProvider):
 
 
 class ScriptPlayer:
-    """A connection to nowhere (`providers.http.Connection`). Several models of a chain may share one."""
+    """A connection to nowhere (`providers.service.Connection`). Several models of a chain may share one."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -116,7 +117,7 @@ class ScriptPlayer:
 
 
 class ScriptedAnswer:
-    """One reply on its way (`providers.http.Answer`)."""
+    """One reply on its way (`providers.service.Answer`)."""
 
     def __init__(self, reply: Mapping[str, Any], asked: Mapping[str, Any], number: int) -> None:
         self._reply = reply

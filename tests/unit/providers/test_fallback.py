@@ -22,9 +22,9 @@ from lastcall.nouns.messages import TextBlock
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.result import Failed, FailureKind, Usage
 from lastcall.providers.fallback import RECORDED_TRIGGERS, REFUSAL, FallbackProvider, Link
-from lastcall.providers.http import Settings
 from lastcall.providers.retries import RetryRules
 from lastcall.providers.scripted import ScriptedProvider, scripted_provider
+from lastcall.providers.service import Settings
 from wire_tools import TestClock, ask, collect, solid
 
 REFUSED: dict[str, Any] = {

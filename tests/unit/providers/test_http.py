@@ -9,8 +9,8 @@ import anyio
 
 from lastcall.core.events import Progress, ReplyEnded
 from lastcall.providers import Deployment
-from lastcall.providers.http import Settings
 from lastcall.providers.scripted import scripted_provider
+from lastcall.providers.service import Settings
 from lastcall.wire.dialect import SCRIPTED
 from wire_tools import TestClock, ask, collect
 

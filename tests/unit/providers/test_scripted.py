@@ -19,8 +19,9 @@ from lastcall.nouns.result import FailureKind, Usage
 from lastcall.nouns.tools import Arguments, ToolCall
 from lastcall.providers import Deployment
 from lastcall.providers.anthropic import messages_service
-from lastcall.providers.http import HttpProvider, Settings
+from lastcall.providers.http import HttpProvider
 from lastcall.providers.scripted import Script, ScriptedProvider, load_script, scripted_provider
+from lastcall.providers.service import Settings
 from lastcall.wire.dialect import SCRIPTED
 from wire_tools import TestClock, ask, collect, solid
 
