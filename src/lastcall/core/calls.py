@@ -36,7 +36,9 @@ def distinct(draft: Draft, call: ToolCall, message_id: MessageId) -> ToolCall:
     free = _free_id(call.call_id or CallId("call"), draft.state)
     if free == call.call_id and message_id == call.message_id:
         return call
-    return replace(call, call_id=free, message_id=message_id, made_id=call.made_id or free != call.call_id)
+    taken = free != call.call_id
+    given = call.call_id if taken else CallId("")
+    return replace(call, call_id=free, message_id=message_id, made_id=call.made_id or taken, given_id=given)
 
 
 def as_seen(draft: Draft, call: ToolCall) -> ToolCall:

@@ -300,12 +300,15 @@ def _tool_started(state: RunState, record: r.ToolStarted) -> RunState:
 
 def _call_answered(state: RunState, record: r.CallAnswered) -> RunState:
     result = record.result
+    told = result
+    if result.kind is ResultKind.BLOCKED and state.policy.joins_user_text:  # as the reference sends it
+        told = replace(result, content=result.content.rstrip())
     denied = state.denied
     if result.kind in (ResultKind.DENIED, ResultKind.BLOCKED):
         denied = (*denied, *(c for c in state.reply.calls if c.call_id == result.call_id))
     return replace(
         state,
-        pending=(*state.pending, Told(result)),
+        pending=(*state.pending, Told(told)),
         results=(*state.results, result),
         running=tuple(x for x in state.running if x != result.call_id),
         side_effects=tuple(

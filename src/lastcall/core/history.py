@@ -25,6 +25,9 @@ from lastcall.nouns.messages import (
 from lastcall.nouns.tools import ToolCall, ToolResult
 
 _HIDDEN_KINDS = frozenset({"redacted_thinking"})
+_NOTHING_SAID = OpaqueBlock("text", {"type": "text", "text": "[Tool use interrupted]", "citations": []})
+_NOTHING_TOLD = "(no content)"
+"""What the reference sends in the place of a call whose id was used before, and of its answer."""
 
 
 def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joins: bool) -> tuple[Message, ...]:
@@ -33,9 +36,11 @@ def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joi
     The model's blocks of one request make one message, whatever came between them; what it was told makes the next. A call
     without an answer and an answer without a call are left out, so every pair is whole. A message of the model that holds
     nothing to show (only thinking, nothing at all) is left out too, since no protocol takes it back. With `joins`, a text
-    of lastcall's own is set apart from a text beside it by a new line, as the reference does.
+    of lastcall's own is set apart from a text beside it by a new line, and a call whose id was used before is left out, as
+    the reference does.
     """
     entries = tuple(pending)
+    twice = {e.block.call_id for e in entries if joins and isinstance(e.block, ToolCall) and e.block.given_id}
     asked = {e.block.call_id for e in entries if isinstance(e, Said) and isinstance(e.block, ToolCall)}
     answered = {e.block.call_id for e in entries if isinstance(e, Told) and isinstance(e.block, ToolResult)}
     said: list[AssistantBlock] = []
@@ -44,7 +49,9 @@ def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joi
     message_id = MessageId("")
     for entry in entries:
         block = entry.block
-        if isinstance(block, ToolCall | ToolResult) and not (block.call_id in asked and block.call_id in answered):
+        if isinstance(block, ToolCall | ToolResult) and (
+            block.call_id in twice or not (block.call_id in asked and block.call_id in answered)
+        ):
             continue
         if isinstance(entry, Told):
             told.append(entry)
@@ -53,6 +60,9 @@ def close_messages(closed: tuple[Message, ...], pending: Iterable[Entry], *, joi
             before, told = told, []
             message_id = entry.message_id
         said.append(entry.block)
+    if twice and not said:
+        before, told = [], told or [Told(TextBlock(_NOTHING_TOLD), nudge=True)]
+        said.append(_NOTHING_SAID)
     out = _tell(closed, before, joins=joins)
     if any(_shows(block) for block in said):
         out = _say(out, AssistantMessage(message_id, tuple(said)))

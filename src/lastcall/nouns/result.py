@@ -319,7 +319,8 @@ class TerminalResult(Struct, frozen=True, tag=True):
     `object_text` is the JSON text of the verified object (unwrapped), present exactly when `outcome` is `Answered` with an
     attachment; `output` is the same as a value or the caller's type. `stop_reason` and `turns` are the reference's figures
     (`num_turns` counts 1 plus every message sent back). `draft` is the best rejected attempt's text. `kept_object_text` is
-    an object that the reference would print beside a failure; only the compat frame shows it.
+    an object that the reference would print beside a failure; only the compat frame shows it,
+    unless `kept_hidden`.
     """
 
     outcome: Outcome
@@ -347,6 +348,7 @@ class TerminalResult(Struct, frozen=True, tag=True):
     source: str = ""
     last_model: str = ""
     kept_object_text: str | None = None
+    kept_hidden: bool = False
     interrupted_calls: bool = False
     halted: bool = False
     """Whether a hook asked for the end, also where an object stood by then."""

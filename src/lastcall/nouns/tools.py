@@ -91,7 +91,8 @@ class Unreadable(Struct, frozen=True, tag=True):
 class ToolCall(Struct, frozen=True, tag=True):
     """One call that the model asked for. Made only by `wire.json.read_call`.
 
-    `call_id` is what the provider sent, or one made by lastcall where it sent none (`made_id`).
+    `call_id` is what the provider sent, or one made by lastcall where it sent none (`made_id`) or one that was taken;
+    `given_id` is the latter.
     """
 
     call_id: CallId
@@ -99,6 +100,7 @@ class ToolCall(Struct, frozen=True, tag=True):
     name: str
     arguments: Arguments | Unreadable
     made_id: bool = False
+    given_id: CallId = CallId("")
 
 
 class ResultKind(StrEnum):

@@ -53,9 +53,17 @@ def finish(state: RunState, *, duration_ms: int = 0, interrupted_calls: bool = F
         source=attachment.source if attachment is not None and attachment.source != "call" else "",
         last_model=state.reply.model,
         kept_object_text=kept,
+        kept_hidden=_bears_retracted_name(state),
         interrupted_calls=interrupted_calls,
         halted=state.halt is not None,
     )
+
+
+def _bears_retracted_name(state: RunState) -> bool:
+    """Whether the object's call bears the id of one that was taken back: the reference goes by ids and does not show it."""
+    attachment = state.surviving
+    given = {c.given_id for c in state.reply.calls if attachment is not None and c.call_id == attachment.call_id}
+    return any(a.call_id in given for a in state.attempts if a.verdict is VerdictKind.RETRACTED)
 
 
 def best_draft(attempts: tuple[Attempt, ...]) -> str | None:

@@ -93,7 +93,7 @@ class AnthropicEncoder:
         groups: Groups = []
         for (role, apart), members in groupby(written, key=itemgetter(0)):
             (_, first, blocks), *others = members
-            if 0 <= apart < last:
+            if 0 <= apart < last and len(messages[apart].blocks) == 1:
                 groups.append((first, b'{"role":"user","content":%b}' % _only_text(messages[apart])))
             else:
                 content = b",".join((blocks, *(more for _, _, more in others)))
@@ -155,7 +155,7 @@ def _tool_result(result: ToolResult) -> dict[str, Any]:
 
 def _only_text(message: Message) -> bytes:
     """A nudge that is no longer the last message, in the reference's short form."""
-    return encode_value("\n".join(block.text for block in message.blocks if isinstance(block, TextBlock)))
+    return encode_value("".join(block.text for block in message.blocks if isinstance(block, TextBlock)))
 
 
 def _may_be_marked(message: Message) -> bool:

@@ -224,7 +224,7 @@ def _compat_failed(result: TerminalResult, failure: Failed, stage: Stage, kept: 
         "is_error": True,
         "result": failure_text(failure, model=model, host=stage.host, max_tokens=stage.max_tokens),
         "stop_reason": "refusal" if failure.kind is FailureKind.REFUSAL else "stop_sequence",
-        "object": kept,
+        "object": None if result.kept_hidden else kept,
         "terminal_reason": "completed" if kept is not None else terminal,
         "api_error_status": failure.status,
     }

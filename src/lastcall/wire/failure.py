@@ -17,6 +17,7 @@ from lastcall.wire.json import object_of, read_object, text_of
 from lastcall.wire.reply import excerpt
 
 MAX_DETAIL = 500
+_DESCRIBED = re.compile(r"the service answered \d+ with [^:]*: ")
 
 _BY_STATUS: Final = {
     400: FailureKind.BAD_REQUEST,
@@ -125,6 +126,11 @@ def _describe_body(status: int, content_type: str, body: bytes) -> str:
     if not body.strip():
         return f"the service answered {status} without a word"
     return f"the service answered {status} with {content_type or 'an unnamed type'}: {excerpt(body)}"
+
+
+def body_in(detail: str) -> str:
+    """The answer's body in a detail that describes it; any other detail as it is."""
+    return _DESCRIBED.sub("", detail)
 
 
 def _one_line(detail: str) -> str:

@@ -188,11 +188,16 @@ class Framer:
         self._frames_of.setdefault(message_id, []).append(frame["uuid"])
         if isinstance(record.block, ToolCall):
             self._calls[record.block.call_id] = record.block
+            if record.block.given_id and self._stage.profile is Profile.COMPAT:
+                frame["message"]["content"][0]["id"] = record.block.given_id
             self._message_of[record.block.call_id] = message_id
         return frame
 
     def _answered(self, record: r.CallAnswered) -> list[Frame]:
         result, frames = record.result, []
+        call = self._calls.get(result.call_id)
+        if call is not None and call.given_id and self._stage.profile is Profile.COMPAT:
+            result = replace(result, call_id=call.given_id)
         if result.kind is ResultKind.DENIED:
             frames.append(self._denied(result))
         frame = self._frame(
@@ -206,7 +211,7 @@ class Framer:
         )
         if result.meta:
             frame["tool_result_meta"] = [{"id": result.call_id, **result.meta}]
-        message_id = self._message_of.get(result.call_id)
+        message_id = self._message_of.get(record.result.call_id)
         if message_id is not None:
             self._frames_of.setdefault(message_id, []).append(frame["uuid"])
         return [*frames, frame]

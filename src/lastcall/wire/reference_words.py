@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from lastcall.nouns.result import Failed, FailureKind
+from lastcall.wire.failure import body_in
 
 _DATE = re.compile(r"-\d{8}$")
 _NUMBERS = re.compile(r"(\d+)-(\d+)")
@@ -87,7 +88,7 @@ def failure_text(failure: Failed, *, model: str, host: str, max_tokens: int) -> 
 
 def _other(failure: Failed, host: str) -> str:
     if failure.status is not None and failure.status >= 500:
-        return _SERVER_ISSUE.format(status=failure.status, detail=failure.detail, host=host)
+        return _SERVER_ISSUE.format(status=failure.status, detail=body_in(failure.detail), host=host)
     if failure.status is not None:
         return f"API Error: {failure.status} {failure.detail}"
     if failure.kind is FailureKind.BROKEN_STREAM:
