@@ -49,7 +49,7 @@ def _price(provider: str, model: str, usage: Usage) -> Decimal | None:
 
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
     tokens = Tokens(
-        input_tokens=(usage.input_tokens or 0) + (cached + written if provider == "anthropic" else 0),
+        input_tokens=(usage.input_tokens or 0) + cached + written,  # the list counts cached tokens among the input
         output_tokens=usage.output_tokens or 0,
         cache_read_tokens=cached or None,
         cache_write_tokens=written or None,
