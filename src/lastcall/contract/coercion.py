@@ -13,7 +13,7 @@ import re
 from typing import Any, Final
 
 from lastcall.contract.json_text import Read, read_json, write_json
-from lastcall.contract.references import follow
+from lastcall.contract.references import References
 from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.nouns.schema import OutputSchema
 
@@ -55,15 +55,16 @@ def coerce_top_level(value: JsonObject, schema: OutputSchema) -> JsonObject:
     """
     declared = schema.value.get("properties")
     properties = declared if isinstance(declared, dict) else {}
+    references = References(schema.value)
     return {
-        key: _coerced(member, key, properties, schema.value) if isinstance(member, str) else member
+        key: _coerced(member, properties.get(key), references) if isinstance(member, str) else member
         for key, member in value.items()
         if key != "__proto__"
     }
 
 
-def _coerced(text: str, key: str, properties: JsonObject, root: JsonObject) -> JsonValue:
-    types = _types(properties.get(key), root)
+def _coerced(text: str, schema: JsonValue, references: References) -> JsonValue:
+    types = _types(schema, references)
     if types & {"array", "object"}:
         container = _container(text)
         if (isinstance(container, list) and "array" in types) or (isinstance(container, dict) and "object" in types):
@@ -96,13 +97,13 @@ def _number(text: str) -> int | float | None:
     return value if write_json(value, numbers="doubles") == text else None
 
 
-def _types(schema: Any, root: JsonObject) -> frozenset[str]:
+def _types(schema: Any, references: References) -> frozenset[str]:
     """The type names of a schema and of its union branches."""
     found: set[str] = set()
     todo, seen = [schema], 0
     while todo and seen < _BRANCHES:
         seen += 1
-        node = follow(root, todo.pop())
+        node = references.follow(todo.pop())
         if not isinstance(node, dict):
             continue
         named = node.get("type")

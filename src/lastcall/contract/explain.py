@@ -50,6 +50,8 @@ STRUCTURE: Final = frozenset({
 """Keywords that name things; there is nothing to enforce about them."""
 _ASSERTED: Final = {"contentEncoding": "base64", "contentMediaType": "application/json"}
 """The contents that are checked, where the dialect checks any and formats are asserted."""
+_DEEPEST: Final = 1_000
+"""No strict form has places further down."""
 _NEEDS: Final = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}
 _REWRITTEN: Final = frozenset({"items", "prefixItems", "anyOf", "allOf", "$ref"})
 """Keywords whose value is converted too, as every object is: they count as kept when they are there at all."""
@@ -77,7 +79,7 @@ def explain(
     wire = _Wire(value, f"/properties/{WRAP}" if wrapped else "")
     facts: list[Enforcement] = []
     for path, node in each_subschema(schema.value):
-        kept = wire.kept(path, node, at_pointer(modern, path))
+        kept = wire.kept(path, node, modern)
         facts.extend(
             _fact(path, keyword, node, (decoder,) if keyword in kept else (), view)
             for keyword in node
@@ -100,16 +102,17 @@ class _Wire:
         self.value = value
         self.prefix = prefix
 
-    def kept(self, path: str, node: dict[str, Any], modern: Any) -> frozenset[str]:
-        """The keywords of a node that are still there with their value (`modern`: the node in the wire's dialect)."""
+    def kept(self, path: str, node: dict[str, Any], modern: dict[str, Any]) -> frozenset[str]:
+        """The keywords of a node that are still there with their value (`modern`: the schema in the wire's dialect)."""
         on_wire = self._node(path)
         if not isinstance(on_wire, dict):
             return frozenset()
-        now = modern if isinstance(modern, dict) else node
+        now = at_pointer(modern, path)
+        now = now if isinstance(now, dict) else node
         return frozenset(word for word in node if self._keeps(on_wire, word, now.get(word, node[word])))
 
     def _node(self, path: str) -> Any:
-        if self.value is None:
+        if self.value is None or path.count("/") > _DEEPEST:
             return MISSING
         here = path if path.startswith(("/$defs/", "/definitions/")) else self.prefix + path
         found = at_pointer(self.value, here)

@@ -48,37 +48,52 @@ def at_pointer(root: Any, pointer: str) -> Any:
     return node
 
 
-def resolve(root: JsonObject, reference: Any) -> Any:
-    """The schema that a local reference means, or `MISSING` (remote, dangling, no string)."""
-    if not isinstance(reference, str):
+class References:
+    """The local references of one schema. The anchors are looked for once, when the first one is asked for."""
+
+    def __init__(self, root: JsonObject) -> None:
+        self.root = root
+        self._anchors: dict[str, Any] | None = None
+
+    def resolve(self, reference: Any) -> Any:
+        """The schema that a local reference means, or `MISSING` (remote, dangling, no string)."""
+        if not isinstance(reference, str):
+            return MISSING
+        base, _, fragment = reference.partition("#")
+        if base and base.rstrip("#") != self.root.get("$id"):
+            return MISSING
+        fragment = _unquote(fragment)
+        if not fragment or fragment.startswith("/"):
+            return at_pointer(self.root, fragment)
+        if self._anchors is None:
+            self._anchors = _anchors(self.root)
+        return self._anchors.get(fragment, MISSING)
+
+    def follow(self, schema: Any) -> Any:
+        """`schema`, or what its chain of `$ref` ends at; `MISSING` for a cycle, a remote or a dangling reference."""
+        node = schema
+        for _ in range(_HOPS):
+            if not isinstance(node, dict) or "$ref" not in node:
+                return node
+            node = self.resolve(node["$ref"])
         return MISSING
-    base, _, fragment = reference.partition("#")
-    if base and base.rstrip("#") != root.get("$id"):
-        return MISSING
-    fragment = _unquote(fragment)
-    if not fragment or fragment.startswith("/"):
-        return at_pointer(root, fragment)
-    return _anchored(root, fragment)
 
 
-def _anchored(root: JsonObject, name: str) -> Any:
+def _anchors(root: JsonObject) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     todo: list[Any] = [root]
     while todo:
         node = todo.pop()
         if isinstance(node, dict):
-            if any(node.get(keyword) == name for keyword in ANCHOR_KEYWORDS) or node.get("$id") == f"#{name}":
-                return node
+            for name in (*(node.get(keyword) for keyword in ANCHOR_KEYWORDS), _local_id(node)):
+                if isinstance(name, str):
+                    found[name] = node
             todo.extend(node.values())
         elif isinstance(node, list):
             todo.extend(node)
-    return MISSING
+    return found
 
 
-def follow(root: JsonObject, schema: Any) -> Any:
-    """`schema`, or what its chain of `$ref` ends at; `MISSING` for a cycle, a remote or a dangling reference."""
-    node = schema
-    for _ in range(_HOPS):
-        if not isinstance(node, dict) or "$ref" not in node:
-            return node
-        node = resolve(root, node["$ref"])
-    return MISSING
+def _local_id(node: JsonObject) -> str | None:
+    own = node.get("$id")
+    return own[1:] if isinstance(own, str) and own.startswith("#") else None

@@ -14,7 +14,7 @@ from lastcall.contract.budgets import BudgetExceeded
 from lastcall.contract.dialects import choose_dialect
 from lastcall.contract.modern import modernise
 from lastcall.contract.positions import fresh
-from lastcall.contract.references import MISSING, follow
+from lastcall.contract.references import MISSING, References
 from lastcall.contract.sample_scalars import matches, number_between, text_like
 from lastcall.contract.sample_terms import Choices, NoSample, combined
 from lastcall.contract.validator import compile_validator
@@ -24,9 +24,13 @@ from lastcall.nouns.profile import Profile
 from lastcall.nouns.schema import OutputSchema
 
 MAX_TRIES: Final = 200
+MAX_VALUES: Final = 30_000
+"""Values that are built in all tries together, for each way of trying."""
 MAX_DEPTH: Final = 60
 _SHOWN_DEPTH: Final = 4
 """How deep optional properties are shown; below, only what is required."""
+_MOST_EXTRA: Final = 500
+"""Names that are made up for `minProperties`."""
 _TYPE_WORDS: Final = (
     ("object", ("properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties",
                 "dependentRequired", "maxProperties")),
@@ -46,15 +50,17 @@ def sample(schema: OutputSchema, *, profile: Profile = Profile.NATIVE) -> JsonVa
     root = fresh(schema.value)
     modernise(root)
     for frugal in (False, True):
-        choices = Choices()
+        choices = Choices(MAX_VALUES)
         for _ in range(MAX_TRIES):
             try:
                 value = _Builder(root, choices, frugal=frugal).value(root, 0)
                 if not validator.problems(value).total:
                     return value
-            except (NoSample, BudgetExceeded):
+            except NoSample:
                 pass
-            if not choices.advance():
+            except BudgetExceeded as error:
+                raise BadSchema(f"No sample can be shown: {error.message}.") from None
+            if choices.spent or not choices.advance():
                 break
     raise BadSchema("No small instance of this schema was found; there may be none.")
 
@@ -63,13 +69,14 @@ class _Builder:
     """One try: builds a value by the choices that are due; a frugal one leaves out what is not required."""
 
     def __init__(self, root: JsonObject, choices: Choices, *, frugal: bool) -> None:
-        self.root = root
+        self.references = References(root)
         self.choices = choices
         self.frugal = frugal
         choices.begin()
 
     def value(self, schema: Any, depth: int, variant: int = 0) -> JsonValue:
         """A value of a schema; `variant` asks for the n-th different one."""
+        self.choices.spend()
         if schema is True:
             return f"item {variant}" if variant else "any"
         if depth > MAX_DEPTH or not isinstance(schema, dict):
@@ -105,8 +112,12 @@ class _Builder:
             if word is None:
                 return node
             rest: Any = {key: value for key, value in node.items() if key != word}
-            for part in self._parts(word, node):
-                rest = combined(rest, part)
+            parts = [rest, *self._parts(word, node)]
+            while len(parts) > 1:  # in pairs, so that many parts do not cost their square
+                parts = [
+                    combined(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)
+                ]
+            rest = parts[0]
             if not isinstance(rest, dict):
                 raise NoSample
             node = rest
@@ -115,7 +126,7 @@ class _Builder:
     def _parts(self, word: str, node: dict[str, Any]) -> list[Any]:
         value = node[word]
         if word in ("$ref", "$dynamicRef"):
-            target = follow(self.root, {"$ref": value})
+            target = self.references.follow({"$ref": value})
             if target is MISSING:
                 raise NoSample
             return [target]
@@ -155,9 +166,9 @@ class _Builder:
 
     def _object(self, node: dict[str, Any], depth: int, variant: int) -> JsonValue:
         properties = node.get("properties", {})
-        required = list(node.get("required", []))
+        required = dict.fromkeys(node.get("required", []))
         names = [name for name in properties if name in required or self._is_shown(properties[name], depth)]
-        names += [name for name in required if name not in names]
+        names = list(dict.fromkeys([*names, *required]))
         names = _with_dependents(names, node)
         least, most = int(node.get("minProperties", 0)), int(node.get("maxProperties", 1 << 30))
         names = [name for i, name in enumerate(names) if i < most or name in required]
@@ -186,14 +197,20 @@ class _Builder:
     def _extra_names(self, node: dict[str, Any], names: list[str], count: int) -> list[str]:
         """Names beyond the declared ones, until there are enough."""
         out: list[str] = []
-        unused = [name for name in node.get("properties", {}) if name not in names]
+        if count <= 0:
+            return []
+        if count > _MOST_EXTRA:
+            raise NoSample
+        taken = set(names)
+        unused = [name for name in node.get("properties", {}) if name not in taken]
         shapes = [{"pattern": key} for key, schema in node.get("patternProperties", {}).items() if schema is not False]
         shape = combined(node.get("propertyNames", {}), shapes[0]) if shapes else node.get("propertyNames", {})
-        for index in range(max(0, count) * 4):
+        for index in range(count + len(taken)):  # pragma: no branch -- each round gives a new name or ends the try
             if len(out) >= count:
                 break
             name = unused.pop(0) if unused else self.value(combined({"type": "string"}, shape), MAX_DEPTH - 5, index)
-            if isinstance(name, str) and name not in names and name not in out:
+            if isinstance(name, str) and name not in taken:
+                taken.add(name)
                 out.append(name)
         return out
 
@@ -213,8 +230,10 @@ def _index(variant: int, count: int) -> int:
 def _with_dependents(names: list[str], node: dict[str, Any]) -> list[str]:
     """The names with those that `dependentRequired` (or `dependencies`) wants beside them."""
     wanted = {**node.get("dependencies", {}), **node.get("dependentRequired", {})}
-    out = list(names)
-    for name in out:  # grows while it is walked
-        needed = wanted.get(name)
-        out += [other for other in (needed if isinstance(needed, list) else []) if other not in out]
-    return out
+    out, todo = dict.fromkeys(names), list(names)
+    while todo:
+        needed = wanted.get(todo.pop())
+        missing = [other for other in (needed if isinstance(needed, list) else []) if other not in out]
+        out.update(dict.fromkeys(missing))
+        todo.extend(missing)
+    return list(out)

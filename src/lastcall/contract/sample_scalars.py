@@ -6,7 +6,7 @@ Must not go in here: arrays, objects, choices among branches.
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import cache
+from functools import lru_cache
 from typing import Any, Final
 
 from lastcall.contract.ecma import BadSyntax, read_pattern
@@ -96,7 +96,7 @@ def _changed(pattern: str, text: str, variant: int) -> str:
     raise NoSample
 
 
-@cache
+@lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Pattern:
     return compile_pattern(pattern)
 

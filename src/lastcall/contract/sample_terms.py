@@ -15,11 +15,26 @@ class NoSample(Exception):  # noqa: N818 -- the end of one try
 
 
 class Choices:
-    """The choices of a try, in order; `advance` changes the last one that has another option, like an odometer."""
+    """The choices of a try, in order, and the budget of all tries.
 
-    def __init__(self) -> None:
+    `advance` changes the last choice that has another option, like an odometer.
+    """
+
+    def __init__(self, values: int) -> None:
+        self._left = values
         self._made: list[list[int]] = []  # [option, number of options]
         self._next = 0
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget of values is used up."""
+        return self._left < 0
+
+    def spend(self) -> None:
+        """Takes one value from the budget. Raises `NoSample` when there is none left."""
+        self._left -= 1
+        if self._left < 0:
+            raise NoSample
 
     def begin(self) -> None:
         """Starts a try."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from lastcall.contract.ecma import BadSyntax, read_pattern
 from lastcall.contract.json_text import write_json
-from lastcall.contract.references import MISSING, follow, resolve
+from lastcall.contract.references import MISSING, References
 from lastcall.contract.strict_terms import (
     OBJECT_WORDS,
     Unfit,
@@ -62,6 +62,7 @@ def closed_schema(root: dict[str, Any], rules: ClosedRules) -> dict[str, Any]:
 class _Converter:
     def __init__(self, root: dict[str, Any], rules: ClosedRules) -> None:
         self.root = root
+        self.references = References(root)
         self.rules = rules
         self.used: dict[str, set[str]] = {"": set()}
         self.owner = ""
@@ -84,7 +85,7 @@ class _Converter:
                 self.owner = ref
                 self.used.setdefault(ref, set())
                 _, keyword, name = ref.split("/")
-                out.setdefault(keyword, {})[_unescaped(name)] = self.node(resolve(self.root, ref), ref[1:], 1)
+                out.setdefault(keyword, {})[_unescaped(name)] = self.node(self.references.resolve(ref), ref[1:], 1)
         return out
 
     # -- nodes ------------------------------------------------------------------------------------------------------
@@ -117,7 +118,7 @@ class _Converter:
         parts = str(reference).split("/")
         if not to_root and (len(parts) != 3 or parts[0] != "#" or parts[1] not in _DEFINITIONS or "%" in parts[2]):
             raise Unfit(f"the reference {reference} is not to a definition", path)
-        if resolve(self.root, reference) is MISSING:
+        if self.references.resolve(reference) is MISSING:
             raise Unfit(f"the reference {reference} means nothing", path)
         self.used.setdefault(self.owner, set()).add(reference)
         return {"$ref": reference}
@@ -175,7 +176,8 @@ class _Converter:
         required = checked_required(schema, properties, path)
         self._check_closed(schema, properties, path)
         possible = {name: child for name, child in properties.items() if child is not False}
-        optional = [name for name in possible if name not in required]
+        needed = set(required)
+        optional = [name for name in possible if name not in needed]
         if optional and self.rules.every_property_required:
             raise Unfit(f"the property {optional[0]} is optional", below(path, "properties", optional[0]))
         self.optional += len(optional)
@@ -208,14 +210,15 @@ class _Converter:
         own = {word: value for word, value in schema.items() if word not in ("allOf", *_DEFINITIONS)}
         if not isinstance(branches, list) or not branches:
             raise Unfit("allOf is not a list of schemas", below(path, "allOf"))
-        parts = [follow(self.root, branch) for branch in branches]
+        parts = [self.references.follow(branch) for branch in branches]
         if not all(isinstance(part, dict) for part in parts):
             raise Unfit("a branch of allOf is not an object schema", below(path, "allOf"))
         if len(parts) == 1 and own.keys() <= set(_ANNOTATIONS):
             return {**parts[0], **own}
-        merged: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
+        merged: dict[str, Any] = {"type": "object", "properties": {}, "required": {}}
         for part in [own, *parts]:
             self._merge(merged, part, below(path, "allOf"))
+        merged["required"] = list(merged["required"])
         return {**{word: own[word] for word in _ANNOTATIONS if word in own}, **merged}
 
     def _merge(self, merged: dict[str, Any], part: dict[str, Any], path: str) -> None:
@@ -229,7 +232,7 @@ class _Converter:
             raise Unfit("allOf whose branches cannot be put together", path)
         merged["properties"].update(properties)
         required = checked_required({"required": part.get("required", [])}, _Anything(), path)
-        merged["required"] = list(dict.fromkeys([*merged["required"], *required]))
+        merged["required"].update(dict.fromkeys(required))
 
     # -- totals -----------------------------------------------------------------------------------------------------
 

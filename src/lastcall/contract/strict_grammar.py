@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from lastcall.contract.ecma import BadSyntax, read_pattern
 from lastcall.contract.positions import each_subschema, fresh
-from lastcall.contract.references import MISSING, resolve
+from lastcall.contract.references import MISSING, References
 from lastcall.contract.strict_terms import OBJECT_WORDS, Unfit, declares_elsewhere
 
 GUIDANCE: Final = {"lenient": True, "whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -40,11 +40,12 @@ def grammar_schema(root: dict[str, Any]) -> dict[str, Any]:
     """The copy, its root with the engine's options. Raises `Unfit` for a schema that is too deep."""
     copy = fresh(root)
     closes = not _adds_up(copy)
+    references = References(copy)
     for path, node in each_subschema(copy):
         if path.count("/") > 2 * MAX_LEVELS:
             raise Unfit(f"the schema nests deeper than {MAX_LEVELS} levels", path[:200])
         _bound(node, closes=closes and not declares_elsewhere(node))
-        _strip(node, copy)
+        _strip(node, references)
     return {"x-guidance": dict(GUIDANCE), **copy}
 
 
@@ -55,10 +56,10 @@ def _adds_up(root: dict[str, Any]) -> bool:
     )
 
 
-def _strip(node: dict[str, Any], root: dict[str, Any]) -> None:
+def _strip(node: dict[str, Any], references: References) -> None:
     for word in _NOT_UNDERSTOOD:
         node.pop(word, None)
-    if "$ref" in node and resolve(root, node["$ref"]) is MISSING:
+    if "$ref" in node and references.resolve(node["$ref"]) is MISSING:
         del node["$ref"]
     if "format" in node and node["format"] not in FORMATS:
         del node["format"]

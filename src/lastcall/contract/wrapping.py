@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from lastcall.contract.modern import modernise
-from lastcall.contract.positions import each_subschema, fresh
-from lastcall.contract.references import follow
+from lastcall.contract.positions import children, each_subschema, fresh
+from lastcall.contract.references import References
 from lastcall.nouns.json import JsonObject
 
 WRAP: Final = "value"
@@ -70,7 +70,7 @@ def _object_root(root: JsonObject) -> JsonObject | None:
 
 def _inlined(root: JsonObject) -> JsonObject | None:
     """The root with what its `$ref` means in its place; `None` where that would change what a reference means."""
-    target = follow(root, root)
+    target = References(root).follow(root)
     if not isinstance(target, dict) or target is root or "$id" in target or "id" in target:
         return None
     if any(not _outlives_inlining(ref) for ref in _references(root)):
@@ -139,15 +139,17 @@ def _wrapped(root: JsonObject) -> JsonObject:
 
 def _move_references(root: JsonObject) -> None:
     """Makes every reference to the root, or into the part of it that moves, point to its new place."""
-    resources = [path for path, node in each_subschema(root) if path and _is_resource(node)]
-    for path, node in each_subschema(root):
-        if any(path == own or path.startswith(f"{own}/") for own in resources):
-            continue  # its references start from its own `$id`
+    todo = [root]
+    while todo:
+        node = todo.pop()
         if node.get("$recursiveRef") == "#":
             node["$ref"] = node.pop("$recursiveRef")
         for word in ("$ref", "$dynamicRef"):
-            if isinstance(node.get(word), str):
-                node[word] = _moved(node[word], root.get("$id"))
+            reference = node.get(word)
+            if isinstance(reference, str):
+                node[word] = _moved(reference, root.get("$id"))
+        # the references of a part with its own `$id` start from there
+        todo.extend(child for _, child in children(node) if isinstance(child, dict) and not _is_resource(child))
 
 
 def _is_resource(node: JsonObject) -> bool:

@@ -203,7 +203,7 @@ class Faulty:
 
 
 def test_a_type_that_describes_itself_wrongly_is_refused() -> None:
-    with pytest.raises(BadSchema, match="Faulty has no JSON Schema: this type describes itself wrongly$"):
+    with pytest.raises(BadSchema, match=r"Faulty has no JSON Schema: this type describes itself wrongly$"):
         schema_of(Faulty)
 
 

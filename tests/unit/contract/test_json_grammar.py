@@ -150,7 +150,7 @@ PIECES = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(PIECES)
 def test_the_verdict_is_the_standard_librarys_and_every_fault_lies_in_the_text(pieces: list[str]) -> None:
     text = "".join(pieces)

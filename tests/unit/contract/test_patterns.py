@@ -107,18 +107,18 @@ A = "a" * 100_000
 )
 def test_no_pattern_hangs(pattern: str, text: str) -> None:
     search = compile_pattern(pattern).search
-    start = time.perf_counter()
+    start = time.process_time()
     assert search(text) in (True, False)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 4
 
 
 @pytest.mark.parametrize("pattern", ["^(?=(a+)+b)", "(a*)+\\1b", "(?<=(a+)+)b(?!a)", "^(?:(?!b)a+)+$"])
 def test_bombs_of_look_around_and_references_end(pattern: str) -> None:
     search = compile_pattern(pattern).search
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.suppress(PatternBudget):
         assert search("a" * 5_000 + "c") is False
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 4
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastcall.contract.references import MISSING, at_pointer, follow, resolve
+from lastcall.contract.references import MISSING, References, at_pointer
 
 ROOT = {
     "$id": "http://example.com/s",
@@ -45,7 +45,9 @@ ROOT = {
     ],
 )
 def test_a_reference_finds_what_it_means(reference: object, found: object) -> None:
-    assert resolve(ROOT, reference) is found or resolve(ROOT, reference) == found
+    references = References(ROOT)
+    assert references.resolve(reference) == found
+    assert references.resolve(reference) == found
 
 
 def test_a_pointer_has_to_begin_with_a_slash() -> None:
@@ -63,7 +65,8 @@ def test_chains_are_followed_and_cycles_are_not() -> None:
             "x": {"$ref": "#/$defs/x"},
         }
     }
-    assert follow(root, {"$ref": "#/$defs/a"}) == {"type": "null"}
-    assert follow(root, {"$ref": "#/$defs/x"}) is MISSING
-    assert follow(root, {"$ref": "#/$defs/y"}) is MISSING
-    assert follow(root, True) is True
+    references = References(root)
+    assert references.follow({"$ref": "#/$defs/a"}) == {"type": "null"}
+    assert references.follow({"$ref": "#/$defs/x"}) is MISSING
+    assert references.follow({"$ref": "#/$defs/y"}) is MISSING
+    assert references.follow(True) is True

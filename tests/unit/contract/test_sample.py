@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,8 @@ def test_samples_of_the_corpus_are_valid_and_nearly_every_schema_has_one() -> No
         ({"allOf": [{"type": "object", "required": ["a"]}, {"properties": {"a": {"minimum": 3}}}]}, {"a": 3}),
         ({"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 3, "exclusiveMinimum": True, "type": "integer"}, 4),
         ({"enum": [{"a": 1}]}, {"a": 1}),
+        ({"required": ["text", "text 1"], "minProperties": 3, "additionalProperties": {"type": "null"}},
+         {"text": None, "text 1": None, "text 2": None}),
     ],
 )  # fmt: skip
 def test_small_schemas(schema: dict[str, Any], instance: Any) -> None:
@@ -120,6 +123,9 @@ def test_small_schemas(schema: dict[str, Any], instance: Any) -> None:
         {"type": "array", "items": {"type": "null"}, "uniqueItems": True, "minItems": 2},
         {"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3},
         {"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 3},
+        {"allOf": [{"$ref": "#"}]},
+        {"anyOf": [{"$ref": "#"}, {"type": "null"}]},
+        {"type": "object", "minProperties": 100_000},
         {"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}},
         {"type": "object", "minProperties": 3, "propertyNames": {"enum": ["a"]}},
         {"type": "string", "pattern": "(a)\\1"},
@@ -130,6 +136,32 @@ def test_where_there_is_none_that_is_said(schema: dict[str, Any]) -> None:
     with pytest.raises(LastcallError) as caught:
         sample(schema_from_value(schema))
     assert str(caught.value)
+
+
+def test_a_schema_whose_smallest_instance_is_huge_is_given_up() -> None:
+    doubling = {
+        f"d{i}": {
+            "type": "object",
+            "required": ["l", "r"],
+            "properties": {side: {"$ref": f"#/$defs/d{i + 1}"} for side in "lr"},
+        }
+        for i in range(25)
+    }
+    with pytest.raises(BadSchema):
+        sample(schema_from_value({"$ref": "#/$defs/d0", "$defs": {**doubling, "d25": {"type": "null"}}}))
+
+
+def test_wide_schemas_cost_what_they_weigh() -> None:
+    wide = {"type": "object", "properties": {f"p{i}": {"type": "null"} for i in range(3_000)}}
+    many = {
+        "allOf": [
+            {"type": "object", "properties": {f"p{i}": {"const": i}}, "required": [f"p{i}"]} for i in range(1_000)
+        ]
+    }
+    start = time.process_time()
+    assert len(sample(schema_from_value(wide))) == 3_000  # type: ignore[arg-type]
+    assert len(sample(schema_from_value(many))) == 1_000  # type: ignore[arg-type]
+    assert time.process_time() - start < 20
 
 
 def test_compat_samples_do_not_mind_formats() -> None:

@@ -10,7 +10,7 @@ from lastcall.contract.sample_terms import MAX_CHOICES, Choices, NoSample, combi
 
 
 def test_every_combination_of_choices_comes_once() -> None:
-    choices = Choices()
+    choices = Choices(100)
     seen = []
     while True:
         choices.begin()
@@ -22,7 +22,7 @@ def test_every_combination_of_choices_comes_once() -> None:
 
 
 def test_a_choice_that_has_fewer_options_now_is_still_made() -> None:
-    choices = Choices()
+    choices = Choices(100)
     choices.begin()
     assert choices.pick(3) == 0
     choices.advance()
@@ -32,6 +32,16 @@ def test_a_choice_that_has_fewer_options_now_is_still_made() -> None:
     for _ in range(MAX_CHOICES + 5):
         choices.pick(2)
     assert choices.pick(2) == 0
+
+
+def test_the_budget_ends_all_tries() -> None:
+    choices = Choices(2)
+    choices.spend()
+    choices.spend()
+    assert not choices.spent
+    with pytest.raises(NoSample):
+        choices.spend()
+    assert choices.spent
 
 
 @pytest.mark.parametrize(
