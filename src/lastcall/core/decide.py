@@ -436,8 +436,6 @@ def _stopped(state: RunState, limit: Limit) -> Stopped:
 def _end(draft: Draft, outcome: Outcome) -> None:
     """The run is over: what is still open is stopped and answered, so that the history stays well-formed."""
     state = draft.state
-    if state.outcome is not None:
-        return
     if state.outstanding:
         draft.do(CancelRequest(state.asked))
     if state.running:
