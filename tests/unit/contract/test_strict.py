@@ -155,7 +155,7 @@ def closed_by_omission(node: Any) -> Any:
     return out
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(ROOTS, st.lists(OBJECTS, min_size=4, max_size=12))
 def test_whatever_the_contract_accepts_every_strict_form_accepts(
     root: dict[str, Any], values: list[dict[str, Any]]
@@ -209,7 +209,7 @@ def values_of(draw: st.DrawFn, node: dict[str, Any]) -> Any:
     return draw(st.sampled_from(["a", "b", "ab", "2020-01-01", 1, 2, 3, None]))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.recursive(TIDY_SCALARS, _tidy, max_leaves=6), st.data())
 def test_tidy_schemas_are_strict_and_accept_what_the_contract_accepts(
     inner: dict[str, Any], data: st.DataObject
