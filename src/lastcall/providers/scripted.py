@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import msgspec
+from msgspec import Struct
 
 from lastcall.contract.finishing_tools import FINISH
 from lastcall.errors import BadConfig, BrokenStream, Unreachable
@@ -77,7 +79,22 @@ class ScriptedProvider(HttpProvider):
     @property
     def requests(self) -> tuple[Mapping[str, Any], ...]:
         """The bodies of all requests so far."""
-        return tuple(self.player.requests)
+        return tuple(read_object(body) or {} for body in self.player.bodies)
+
+
+class Asked(Struct, frozen=True):
+    """What a script needs of every request. The rest of a body is read when somebody looks at it."""
+
+    model: str = ""
+    stream: bool = False
+
+
+def _head(body: bytes) -> Asked:
+    try:
+        return msgspec.json.decode(body, type=Asked)
+    except (msgspec.DecodeError, ValueError):
+        asked = read_object(body) or {}
+        return Asked(str(asked.get("model", "")), bool(asked.get("stream")))
 
 
 class ScriptPlayer:
@@ -86,30 +103,29 @@ class ScriptPlayer:
     def __init__(self, script: Script) -> None:
         self._script = script
         self._used: dict[str, int] = {}
-        self.requests: list[Mapping[str, Any]] = []
+        self.bodies: list[bytes] = []
 
     @asynccontextmanager
     async def post(self, body: bytes, *, wait_s: float) -> AsyncIterator[ScriptedAnswer]:
         """The next reply as an answer."""
-        asked = read_object(body) or {}
-        self.requests.append(asked)
-        reply = expand(_long_form(self._pick(asked)))
+        self.bodies.append(body)
+        asked = _head(body)
+        reply = expand(_long_form(self._pick(body, asked)))
         with anyio.fail_after(wait_s):
             await anyio.sleep(reply.get("delay_ms", 0) / 1000)
         if reply.get("drop"):
             raise Unreachable("the script drops the connection")
-        yield ScriptedAnswer(reply, asked, len(self.requests) - 1)
+        yield ScriptedAnswer(reply, asked, len(self.bodies) - 1)
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
-    def _pick(self, asked: Mapping[str, Any]) -> Reply:
+    def _pick(self, body: bytes, asked: Asked) -> Reply:
         if callable(self._script):
-            return self._script(asked)
+            return self._script(read_object(body) or {})
         key, replies = "", self._script
         if isinstance(replies, Mapping):
-            model = str(asked.get("model", ""))
-            key = next((name for name in replies if name != "*" and name in model), "*")
+            key = next((name for name in replies if name != "*" and name in asked.model), "*")
             replies = replies.get(key, ())
         turn = self._used.get(key, 0)
         self._used[key] = turn + 1
@@ -119,10 +135,10 @@ class ScriptPlayer:
 class ScriptedAnswer:
     """One reply on its way (`providers.service.Answer`)."""
 
-    def __init__(self, reply: Mapping[str, Any], asked: Mapping[str, Any], number: int) -> None:
+    def __init__(self, reply: Mapping[str, Any], asked: Asked, number: int) -> None:
         self._reply = reply
-        self._message = message_of(reply, model=str(asked.get("model", "")), number=number)
-        self._streams = bool(asked.get("stream"))
+        self._message = message_of(reply, model=asked.model, number=number)
+        self._streams = asked.stream
 
     @property
     def status(self) -> int:
