@@ -61,7 +61,7 @@ class _Stream:
 
     async def serve(self) -> int:
         """The exit code, once everything was said."""
-        self._controls.servers = tuple(ClientServer(n, self._client) for n in self._controls.config.client_servers)
+        self._name_servers(list(self._controls.config.client_servers))
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch_signals, tasks.cancel_scope)
@@ -97,7 +97,8 @@ class _Stream:
             case UserLine():
                 self._queue.append(line)
                 self._news.set()
-            case ControlRequest(subtype="initialize") if self._controls.servers and not self._connected.is_set():
+            case ControlRequest(subtype="initialize") if not self._connected.is_set():
+                self._name_servers(line.request.get("sdkMcpServers"))
                 tasks.start_soon(self._initialize, line)
             case ControlRequest():
                 self._controls.answer(line)
@@ -105,6 +106,12 @@ class _Stream:
                 self._client.hear(line)
             case Ignored():
                 pass
+
+    def _name_servers(self, names: object) -> None:
+        """Servers in the client's process: a flag names them, or `initialize` does."""
+        known = {server.name for server in self._controls.servers}
+        new = [n for n in names if isinstance(n, str) and n not in known] if isinstance(names, list) else []
+        self._controls.servers = (*self._controls.servers, *(ClientServer(n, self._client) for n in dict.fromkeys(new)))
 
     async def _initialize(self, line: ControlRequest) -> None:
         """The client's servers are greeted before it is answered, as the reference does."""
