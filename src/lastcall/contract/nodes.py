@@ -23,6 +23,7 @@ from lastcall.errors import SchemaTooBig
 from lastcall.nouns.json import JsonObject
 
 Builder = Callable[["Node", type], Check | None]
+Each = Callable[[tuple[Check, ...], Any, At, Run], Walk]
 Scope = tuple[tuple[str, int], ...]
 """Dynamic anchors bound so far: name, and the identity of the outermost subschema that has it."""
 
@@ -261,8 +262,12 @@ class Node:
         if height == 0:
             self.become(_leaf(table))
         else:
-            self.become(_flat(table) if height <= budgets.FLAT_HEIGHT else _deep(table))
+            self.become(_flat(table) if height <= budgets.FLAT_HEIGHT else _deep(table, self._each))
         return self.enter(value, at, run)
+
+    @property
+    def _each(self) -> Each:
+        return _each_until_wrong if self.hasty else _each
 
     def checks_for(self, cls: type) -> tuple[Check, ...]:
         """The checks for values of a class, in order."""
@@ -272,8 +277,9 @@ class Node:
             is_number = self.dialect.arithmetic.is_number
             if not finite and not odd:
                 return ()
-            either = _either if self.height(budgets.FLAT_HEIGHT) > budgets.FLAT_HEIGHT else _either_at_once
-            return (either(is_number, finite, odd),)
+            if self.height(budgets.FLAT_HEIGHT) > budgets.FLAT_HEIGHT:
+                return (_either(is_number, finite, odd, self._each),)
+            return (_either_at_once(is_number, finite, odd),)
         return self._checks(kind, cls)
 
     def _checks(self, kind: str, cls: type) -> tuple[Check, ...]:
@@ -328,10 +334,10 @@ def _flat(table: _Table) -> Check:
     return enter
 
 
-def _deep(table: _Table) -> Check:
+def _deep(table: _Table, each: Each) -> Check:
     def enter(value: Any, at: At, run: Run) -> Walk | None:
         checks = table[type(value)]
-        return _each(checks, value, at, run) if checks else None
+        return each(checks, value, at, run) if checks else None
 
     return enter
 
@@ -343,11 +349,22 @@ def _each(checks: tuple[Check, ...], value: Any, at: At, run: Run) -> Walk:
             yield walk
 
 
-def _either(is_number: Callable[[Any], bool], finite: tuple[Check, ...], odd: tuple[Check, ...]) -> Check:
+def _each_until_wrong(checks: tuple[Check, ...], value: Any, at: At, run: Run) -> Walk:
+    """The reference goes no further where only the verdict counts, and so ends where others would go on for ever."""
+    mark = len(run.errors)
+    for check in checks:
+        walk = check(value, at, run)
+        if walk is not None:
+            yield walk
+        if len(run.errors) != mark:
+            return
+
+
+def _either(is_number: Callable[[Any], bool], finite: tuple[Check, ...], odd: tuple[Check, ...], each: Each) -> Check:
     """Numbers that are not finite are no numbers."""
 
     def check(value: Any, at: At, run: Run) -> Walk:
-        return _each(finite if is_number(value) else odd, value, at, run)
+        return each(finite if is_number(value) else odd, value, at, run)
 
     return check
 

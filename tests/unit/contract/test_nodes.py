@@ -195,6 +195,23 @@ def test_nodes_and_patterns_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         space.pattern("c")
 
 
+def test_below_not_and_if_the_reference_stops_at_the_first_error() -> None:
+    schema = {"properties": {"a": {"not": {"type": "null", "items": {}, "allOf": [{"$ref": "#/definitions/d"}]}}}}
+    endless = {"definitions": {"d": {"anyOf": [{"$ref": "#/definitions/d"}]}}}
+    assert errors({**schema, **endless}, {"a": 1}, REFERENCE) == []
+    inline = {"not": {"type": ["object", "null"], "properties": {"a": nested_properties(6)}}}
+    assert errors(inline, {"a": {}}, REFERENCE) == [" must NOT be valid"]
+    assert errors(inline, {"a": 1}, REFERENCE) == [" must NOT be valid"]
+    assert errors(inline, 1, REFERENCE) == []
+
+
+def nested_properties(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"properties": {"a": schema}}
+    return schema
+
+
 def test_a_reference_to_nowhere_has_no_node() -> None:
     space = Space({"$ref": "#/nothing"}, DRAFT_2020_12, assert_formats=True)
     assert space.root.referenced("$ref") is None
