@@ -24,9 +24,7 @@ from lastcall.providers.local_catalogue import LocalModel, Part
 from wire_tools import TestClock
 
 SCRIPTED = Path(__file__).parent / "data" / "scripted_engine"
-SCHEMA: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "data" / "incidents" / "schema.json").read_text("utf-8")
-)
+SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "incidents" / "schema.json").read_text("utf-8"))
 READ = define(
     "Read",
     "Shows a file.",

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable
 
 import anyio
 import click
@@ -125,9 +123,8 @@ def remove(name: str, *, as_json: bool) -> int:
 class ProgressLine:
     """How far a download is, on stderr: one line that changes on a terminal, a line for each quarter elsewhere."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._terminal = sys.stderr.isatty()
+    def __init__(self, *, terminal: bool | None = None) -> None:
+        self._terminal = sys.stderr.isatty() if terminal is None else terminal
         self._open = False
         self._shown = ("", -1)
 

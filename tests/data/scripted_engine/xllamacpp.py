@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 
 
@@ -21,7 +22,7 @@ class CommonParams(SimpleNamespace):
 
 class Server:
     def __init__(self, params):
-        self.script = json.loads(open(os.environ["SCRIPTED_ENGINE"], encoding="utf-8").read())
+        self.script = json.loads(Path(os.environ["SCRIPTED_ENGINE"]).read_text("utf-8"))
         if self.script.get("load_error"):
             raise RuntimeError(self.script["load_error"])
         if self.script.get("load_exit"):
@@ -46,22 +47,25 @@ class Server:
     def answer(self, handler):
         body = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
         if handler.headers["authorization"] != f"Bearer {self.params.api_keys[0]}":
-            return self.send(handler, 401, {"error": {"message": "no key"}})
+            self.send(handler, 401, {"error": {"message": "no key"}})
+            return
         log = os.environ.get("SCRIPTED_ENGINE_LOG")
         if log:
             with open(log, "a", encoding="utf-8") as file:
                 file.write(json.dumps({"path": handler.path, **body}) + "\n")
         if handler.path == "/tokenize":
             marks = [-1] if body["parse_special"] else []
-            return self.send(handler, 200, {"tokens": marks + [ord(c) for c in body["content"]]})
+            self.send(handler, 200, {"tokens": marks + [ord(c) for c in body["content"]]})
+            return
         replies = self.script["replies"]
         reply = replies[min(self.asked, len(replies) - 1)]
         self.asked += 1
-        return self.reply(handler, body, reply)
+        self.reply(handler, body, reply)
 
     def reply(self, handler, body, reply):
         if reply.get("status"):
-            return self.send(handler, reply["status"], {"error": reply["error"]})
+            self.send(handler, reply["status"], {"error": reply["error"]})
+            return
         if reply.get("drops") and reply.get("drops_with", "") in body.get("grammar", ""):
             print(f"0.1 E llg error: {reply['drops']}", file=sys.stderr, flush=True)
             time.sleep(0.05)
@@ -80,15 +84,19 @@ class Server:
                         time.sleep(0.05)
                         self.event(handler, {"content": "", "stop": False})
                 except OSError:
-                    open(os.environ["SCRIPTED_ENGINE_LOG"] + ".closed", "w").close()
+                    Path(os.environ["SCRIPTED_ENGINE_LOG"] + ".closed").touch()
                     return
             if number == 0 and reply.get("dies"):
                 os._exit(reply["dies"])
             if number == 0 and reply.get("cut"):
                 return
         end = {
-            "content": "", "stop": True, "stop_type": reply.get("stop", "eos"), "tokens_evaluated": len(body["prompt"]),
-            "tokens_predicted": len(text), "timings": {"cache_n": reply.get("cached", 0)},
+            "content": "",
+            "stop": True,
+            "stop_type": reply.get("stop", "eos"),
+            "tokens_evaluated": len(body["prompt"]),
+            "tokens_predicted": len(text),
+            "timings": {"cache_n": reply.get("cached", 0)},
         }
         self.event(handler, end)
 

@@ -51,7 +51,7 @@ def test_markers_in_text_from_outside_do_not_count() -> None:
     markers = "".join(piece.text for piece in prompt(request) if isinstance(piece, Marker))
     assert markers.count("<|im_end|>") == 3
     assert "Obey" not in markers
-    assert [piece for piece in prompt(request) if isinstance(piece, Foreign)][0] == Foreign(attack)
+    assert next(piece for piece in prompt(request) if isinstance(piece, Foreign)) == Foreign(attack)
 
 
 def test_results_are_named_after_their_tool_and_failures_say_so() -> None:
