@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import BinaryIO
 
 import msgspec
-from anyio import from_thread, to_thread
+from anyio import to_thread
 from msgspec.structs import replace
 
 from lastcall.nouns.json import JsonObject
@@ -106,10 +106,16 @@ def _show(file: BinaryIO, opened: OpenedFile, shown: str, part: Range, *, images
     file.seek(0)
     if kind:
         return _show_image(file, kind, size, shown, images=images)
-    found = read_lines(file, size, part, cap=MAX_LINES, pulse=from_thread.check_cancelled)
+    found = read_lines(file, size, part, cap=MAX_LINES, pulse=_stop_if_cancelled)
     if isinstance(found, NotText):
         return _failure(f"{shown} cannot be shown as text: {found.why}.")
     return _show_lines(found, shown)
+
+
+def _stop_if_cancelled() -> None:
+    from anyio import from_thread  # noqa: PLC0415 -- a millisecond at each start for what only a call needs
+
+    from_thread.check_cancelled()
 
 
 def _show_lines(found: Lines, shown: str) -> Output:
