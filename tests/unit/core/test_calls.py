@@ -282,7 +282,11 @@ def test_hooks_of_a_call_that_is_no_more_mean_nothing():
     play = run(hooks=frozenset({HookPoint.BEFORE_CALL}))
     play.reply(finish("c1"))
     play.state = replace(play.state, reply=replace(play.state.reply, calls=()))
-    assert kinds(play.hear(e.HooksFinished(HookPoint.BEFORE_CALL, "c1", HookVerdict()))) == ["HooksHeard", "Nudged", "Asked"]
+    assert kinds(play.hear(e.HooksFinished(HookPoint.BEFORE_CALL, "c1", HookVerdict()))) == [
+        "HooksHeard",
+        "Nudged",
+        "Asked",
+    ]
 
 
 def test_compat_answers_what_an_interrupt_stopped_and_tells_the_model():
@@ -361,6 +365,12 @@ def test_attempts_of_text_have_ids_of_their_own_also_when_a_server_repeats_its_m
         play.says(text)
         play.stops()
     assert [a.call_id for a in play.state.attempts] == ["msg_same", "msg_same_2"]
+
+
+def test_a_text_that_passes_needs_no_answer():
+    play = run(native(), contract_of(), tools=(), channel=Channel.NATIVE)
+    assert kinds(play.reply(GOOD))[-3:] == ["Attempted", "Attached", "Ended"]
+    assert play.outcome == Answered(Attachment(play.message, play.message, GOOD, "native_format"), GOOD)
 
 
 def test_a_call_may_come_where_text_was_expected():

@@ -13,7 +13,7 @@ from lastcall.core.policy import compat, native
 from lastcall.core.state import Reply, RunState, Said, Setting, Told, begin
 from lastcall.nouns.attachment import Attachment, Problem
 from lastcall.nouns.hooks import HookPoint, HookVerdict
-from lastcall.nouns.messages import AssistantMessage, TextBlock, UserMessage
+from lastcall.nouns.messages import AssistantMessage, TextBlock, ThinkingBlock, UserMessage
 from lastcall.nouns.result import (
     Attempt,
     CheckVerdict,
@@ -86,7 +86,9 @@ def test_a_run_begins_with_what_belongs_to_it_anew_and_the_session_goes_on():
 
 
 def test_asking_closes_what_was_said_and_makes_room_for_a_reply():
-    state = fold(*ASKED, said(TextBlock("hm")), closed(), r.Nudged(r.NudgeKind.ENFORCE, "call it"), r.Asked(2, reserved=True))
+    state = fold(
+        *ASKED, said(TextBlock("hm")), closed(), r.Nudged(r.NudgeKind.ENFORCE, "call it"), r.Asked(2, reserved=True)
+    )
     assert state.messages == (
         UserMessage((TextBlock("go"),)),
         AssistantMessage("msg", (TextBlock("hm"),)),
@@ -103,6 +105,18 @@ def test_a_reply_knows_its_messages_calls_and_last_words():
     )
     assert state.pending[1] == Said("msg", of("c1"))
     assert state.call_ids == {"c1", "c2"}
+
+
+def test_thoughts_after_a_text_take_its_place_as_the_last_block():
+    reply = fold(*ASKED, said(TextBlock("a")), said(ThinkingBlock("hm"))).reply
+    assert (reply.text, reply.tail, reply.blocks) == ("a", "", 2)
+
+
+def test_compat_sends_what_blocked_a_call_without_trailing_space():
+    blocked = ToolResult("c1", ResultKind.BLOCKED, "no \n", is_error=True)
+    state = fold(*ASKED, said(of("c1")), r.CallAnswered(blocked), setting=COMPAT)
+    assert state.results == (blocked,)
+    assert state.pending[-1] == Told(replace(blocked, content="no"))
 
 
 def test_a_message_that_begins_twice_is_one():
@@ -202,7 +216,9 @@ def test_a_lost_request_that_goes_on_is_a_reply_that_broke_off():
 
 
 def test_compat_keeps_the_words_of_a_reply_that_an_end_broke_off():
-    assert fold(*ASKED, said(TextBlock("hm")), r.Ended(GaveUp("")), setting=COMPAT).pending == (Said("msg", TextBlock("hm")),)
+    assert fold(*ASKED, said(TextBlock("hm")), r.Ended(GaveUp("")), setting=COMPAT).pending == (
+        Said("msg", TextBlock("hm")),
+    )
 
 
 def test_an_end_closes_everything():
