@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import platformdirs
 from msgspec import Struct
 
 from lastcall.errors import LastcallError
@@ -25,6 +24,7 @@ from lastcall.providers.choose import choose_provider, default_model
 from lastcall.providers.local_cache import FOLDER_VARIABLE, Shelf, models_folder
 from lastcall.providers.local_catalogue import MODELS, find_model
 from lastcall.providers.local_machine import check_engine, check_memory, check_processor
+from lastcall.runtime.places import CACHE_VARIABLE, STATE_VARIABLE, cache_dir, state_dir
 from lastcall.version import VERSION
 
 _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -200,16 +200,18 @@ def _local_trouble(default: DefaultFacts, engine: EngineFacts) -> str:
 # -- this machine ---------------------------------------------------------------------------------------------------
 
 _FOLDER_VARIABLES: Final[Mapping[str, str]] = {
-    "sessions": "LASTCALL_STATE_DIR",
-    "cache": "LASTCALL_CACHE_DIR",
+    "sessions": STATE_VARIABLE,
+    "cache": CACHE_VARIABLE,
     "models": FOLDER_VARIABLE,
 }
 
 
 def _folders(environment: Mapping[str, str]) -> tuple[FolderFacts, ...]:
-    cache = environment.get("LASTCALL_CACHE_DIR") or platformdirs.user_cache_dir("lastcall", appauthor=False)
-    state = environment.get("LASTCALL_STATE_DIR") or platformdirs.user_state_dir("lastcall", appauthor=False)
-    places = (("sessions", state), ("cache", cache), ("models", str(_models_folder(environment))))
+    places = (
+        ("sessions", state_dir(environment)),
+        ("cache", cache_dir(environment)),
+        ("models", str(_models_folder(environment))),
+    )
     return tuple(_folder(purpose, path) for purpose, path in places)
 
 

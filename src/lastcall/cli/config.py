@@ -23,6 +23,7 @@ from lastcall.core.policy import DEFAULT_ATTEMPTS
 from lastcall.errors import BadConfig, BadSchema
 from lastcall.nouns.profile import Profile
 from lastcall.runtime.config import RunConfig
+from lastcall.runtime.places import cache_dir, state_dir
 
 if TYPE_CHECKING:
     from lastcall.contract.rules import TypeRule
@@ -112,8 +113,8 @@ def resolve(
         continue_latest=args.on("continue"),
         fork=args.on("fork_session"),
         persist=not args.on("no_session_persistence"),
-        state_dir=environment.get("LASTCALL_STATE_DIR", ""),
-        cache_dir=environment.get("LASTCALL_CACHE_DIR", ""),
+        state_dir=state_dir(environment),
+        cache_dir=cache_dir(environment),
         notice=notice,
     )
 

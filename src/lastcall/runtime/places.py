@@ -15,13 +15,14 @@ from typing import Final
 
 STATE_VARIABLE: Final = "LASTCALL_STATE_DIR"
 CACHE_VARIABLE: Final = "LASTCALL_CACHE_DIR"
+_LINUX: Final = "linux"
 
 
 def state_dir(environment: Mapping[str, str]) -> str:
     """Where sessions are kept."""
     if environment.get(STATE_VARIABLE):
         return environment[STATE_VARIABLE]
-    if sys.platform == "linux":
+    if sys.platform == _LINUX:
         return _xdg(environment, "XDG_STATE_HOME", ".local/state")
     import platformdirs  # noqa: PLC0415 -- not on Linux
 
@@ -32,7 +33,7 @@ def cache_dir(environment: Mapping[str, str]) -> str:
     """Where what can be fetched or learnt again is kept."""
     if environment.get(CACHE_VARIABLE):
         return environment[CACHE_VARIABLE]
-    if sys.platform == "linux":
+    if sys.platform == _LINUX:
         return _xdg(environment, "XDG_CACHE_HOME", ".cache")
     import platformdirs  # noqa: PLC0415 -- not on Linux
 
