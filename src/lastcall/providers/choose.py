@@ -8,7 +8,7 @@ Must not go in here: reading the environment or files other than a script (`cli.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +43,8 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     """How models are asked in a run. What is `None` is left to the model's default.
 
     `memory` is what deployments refused lately (`None`: only this process remembers), `progress` says whether partial
-    messages are wanted, `agent` is what services are told of who asks, `clock` what waiting goes by (scripts do not wait).
+    messages are wanted, `agent` is what services are told of who asks, `clock` what waiting goes by (scripts do not wait),
+    `notice` tells people of a download (`None`: standard error does).
     """
 
     profile: Profile = Profile.NATIVE
@@ -61,6 +62,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     memory: CapabilityMemory | None = None
     agent: str = "lastcall"
     clock: Clock | None = None
+    notice: Callable[[str], None] | None = None
 
 
 def choose_provider(
@@ -198,7 +200,8 @@ def _open_local(variant: str, env: Mapping[str, str], settings: ModelSettings) -
     chosen = LocalSettings(
         max_tokens=_or(settings.max_tokens, MAX_TOKENS), temperature=settings.temperature or 0.0, seed=settings.seed
     )
-    return open_local(variant, models=models_folder(env.get(FOLDER_VARIABLE)), settings=chosen, clock=settings.clock)
+    models_here = models_folder(env.get(FOLDER_VARIABLE))
+    return open_local(variant, models=models_here, notice=settings.notice, settings=chosen, clock=settings.clock)
 
 
 def _open_scripted(file: str, settings: ModelSettings, rules: RetryRules) -> Provider:

@@ -31,7 +31,7 @@ from lastcall.providers.local_catalogue import find_model
 from lastcall.providers.local_client import EngineClient, Sampling, Stopped, TooLong, Written
 from lastcall.providers.local_grammar import Offer, offer
 from lastcall.providers.local_machine import check_engine, check_memory, check_processor, threads
-from lastcall.providers.local_models import Notice, OnProgress, obtain
+from lastcall.providers.local_models import Notice, OnProgress, Quarters, obtain
 from lastcall.providers.local_process import start_engine, wishes
 from lastcall.providers.local_prompt import prompt
 from lastcall.providers.local_reply import LocalReply, NotAsOffered
@@ -66,10 +66,11 @@ def open_local(
     """
     model = find_model(name)
     check_engine()
+    notice = notice or _say
     return LocalProvider(
         Shelf(models or models_folder(None), model),
-        notice or _say,
-        progress or (lambda _: None),
+        notice,
+        progress or Quarters(notice),
         settings or LocalSettings(),
         clock or Clock(),
     )

@@ -46,6 +46,21 @@ Notice = Callable[[str], None]
 OnProgress = Callable[[Pulled], None]
 
 
+class Quarters:
+    """Progress as notices: a line for each quarter of a download."""
+
+    def __init__(self, notice: Notice) -> None:
+        self._notice = notice
+        self._told = 0
+
+    def __call__(self, pulled: Pulled) -> None:
+        """Tells, if another quarter is done."""
+        quarter = 4 * pulled.done // max(1, pulled.total)
+        if pulled.step == "download" and quarter > self._told:
+            self._told = quarter
+            self._notice(f"Fetched {25 * quarter} % of {in_units(pulled.total)}.")
+
+
 async def obtain(shelf: Shelf, *, notice: Notice, progress: OnProgress) -> Path:
     """The weights' file, fetched if it is not there.
 

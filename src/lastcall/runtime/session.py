@@ -195,6 +195,7 @@ def _provider(config: RunConfig) -> Provider:
         progress=config.partial,
         memory=CapabilityMemory(_cache_folder(config) if config.persist else None),
         agent=f"lastcall/{VERSION}",
+        notice=config.notice,
     )
     return choose_provider(config.model, config.environment, settings, fallbacks=config.fallback_models)
 

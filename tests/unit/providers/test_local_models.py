@@ -12,7 +12,7 @@ import pytest
 from lastcall.errors import ModelUnavailable
 from lastcall.providers import local_models
 from lastcall.providers.local_cache import Shelf
-from lastcall.providers.local_models import Pulled, obtain
+from lastcall.providers.local_models import Pulled, Quarters, obtain
 from local_tools import tiny_model
 
 PIECES = (b"first " * 50, b"second " * 50, b"third")
@@ -55,6 +55,16 @@ def test_size_and_licence_are_told_before_and_progress_only_grows(world: World) 
     assert done == sorted(done)
     assert done[-1] == world.shelf.model.download_size
     assert world.progress[-1] == Pulled("check", world.shelf.model.size, world.shelf.model.size)
+
+
+def test_progress_as_notices_is_four_lines() -> None:
+    lines: list[str] = []
+    tell = Quarters(lines.append)
+    for done in range(0, 1001, 7):
+        tell(Pulled("download", done * 1_000_000, 1_000_000_000))
+    tell(Pulled("download", 1_000_000_000, 1_000_000_000))
+    tell(Pulled("check", 1, 1))
+    assert lines == [f"Fetched {percent} % of 1.0 GB." for percent in (25, 50, 75, 100)]
 
 
 def test_once_here_it_is_never_asked_for_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
