@@ -151,7 +151,8 @@ def rejection(
     again = repeats >= 2 and profile is Profile.NATIVE
     match verdict:
         case CannotRead(fault=fault):
-            return (_NOTHING_CHANGED if again else "") + unreadable(fault, profile)
+            words = _unreadable(fault, "reply") if channel is Channel.NATIVE else unreadable(fault, profile)
+            return (_NOTHING_CHANGED if again else "") + words
         case WrongInput(issue=issue):
             return wrong_input(issue)
         case Rejected() if profile is Profile.COMPAT:
@@ -167,7 +168,7 @@ def rejection(
 
 def unreadable(fault: Unreadable, profile: Profile, *, tool: str = "StructuredOutput") -> str:
     """The answer to a call of any tool whose arguments could not be read."""
-    return _unreadable_compat(fault, tool) if profile is Profile.COMPAT else _unreadable(fault)
+    return _unreadable_compat(fault, tool) if profile is Profile.COMPAT else _unreadable(fault, "arguments")
 
 
 def wrong_input(issue: str) -> str:
@@ -314,12 +315,13 @@ def unreadable_problem(fault: Unreadable) -> Problem:
     )
 
 
-def _unreadable(fault: Unreadable) -> str:
+def _unreadable(fault: Unreadable, subject: str) -> str:
     near = excerpt(fault.text, fault.offset)
     around = f", near `{near}`" if near else ""
     place = f" at line {fault.line}, column {fault.column}{around}" if fault.length else ""
     advice = _CAUSES[fault.cause]
-    return f"{_line(f'The arguments are not valid JSON: {fault.message}{place}')}. {advice}".rstrip()
+    verb = "is" if subject == "reply" else "are"
+    return f"{_line(f'The {subject} {verb} not valid JSON: {fault.message}{place}')}. {advice}".rstrip()
 
 
 def _unreadable_compat(fault: Unreadable, tool: str) -> str:
