@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +53,11 @@ _SIGNS: Final[tuple[tuple[Feature, str], ...]] = (
 )
 """In the order in which they are looked for: the more particular sign first."""
 
-_PATTERNS: Final = tuple((feature, re.compile(sign, re.IGNORECASE)) for feature, sign in _SIGNS)
+
+@cache
+def _patterns() -> tuple[tuple[Feature, re.Pattern[str]], ...]:
+    """Compiled when a service refuses something: that costs a millisecond, and most runs never need it."""
+    return tuple((feature, re.compile(sign, re.IGNORECASE)) for feature, sign in _SIGNS)
 
 
 _NAMES: Final = frozenset(feature.value for feature in Feature)
@@ -85,7 +90,9 @@ def refused_feature(failure: Failed, used: frozenset[Feature]) -> Feature | None
     """The feature that this answer refuses, if it does; only one that was used."""
     if failure.status not in _REFUSING or failure.kind in (FailureKind.TOO_LONG, FailureKind.BILLING):
         return None
-    return next((feature for feature, pattern in _PATTERNS if feature in used and pattern.search(failure.detail)), None)
+    return next(
+        (feature for feature, pattern in _patterns() if feature in used and pattern.search(failure.detail)), None
+    )
 
 
 class CapabilityMemory:
