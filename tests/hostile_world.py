@@ -236,8 +236,9 @@ class World:
 
     def begin_reply(self, message: str, request: int | None = None) -> None:
         request = self.truth.open if request is None else request
-        heard = self.hears(request, message)
+        heard = self.hears(request)
         if heard:
+            self.truth.dead.discard(message)  # a server may give the same name again
             self.speaks(message)
         self.send(e.ReplyStarted(request, message, "m"), heard=heard)
 

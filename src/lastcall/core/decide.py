@@ -6,7 +6,7 @@ survives ends the run before anything else does; then a decline, the attempts, t
 again.
 
 Three things are refused everywhere: events of a request that is not outstanding (late), words of a message that was taken
-back, and anything after the end. They leave no record.
+back (until a reply begins anew under its name: servers repeat them), and anything after the end. They leave no record.
 
 Must not go in here: clocks, ids, I/O, logging, wording.
 """
@@ -40,12 +40,15 @@ from lastcall.nouns.result import (
     Outcome,
     OutOfAttempts,
     Retracted,
+    RunWarning,
     Signal,
     Stopped,
 )
 from lastcall.nouns.tools import ToolCall
 
 REFUSAL = "refusal"
+STREAM = "stream"
+"""The one feature of a deployment (`wire.dialect.Feature`) that nobody misses."""
 
 CUT_REASONS = frozenset({"max_tokens", REFUSAL, "model_context_window_exceeded"})
 """Stop reasons of a reply that was cut off; after all but a refusal the model may be asked to go on."""
@@ -158,9 +161,7 @@ def _heard(
     draft: Draft,
     event: e.ReplyStarted | e.BlockEnded | e.ReplyEnded | e.RequestFailed | e.Retrying | e.FellBack,
 ) -> None:
-    if isinstance(event, e.ReplyStarted | e.BlockEnded | e.ReplyEnded) and (
-        event.message_id in draft.state.retracted_messages
-    ):
+    if isinstance(event, e.BlockEnded | e.ReplyEnded) and event.message_id in draft.state.retracted_messages:
         return
     match event:
         case e.ReplyStarted():
@@ -233,6 +234,9 @@ def _request_failed(draft: Draft, event: e.RequestFailed) -> None:
 def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
     """Go on without a refused feature; without tool calls only in the JSON format, if no other tools are in play."""
     draft.note(notes.feature_dropped(event, _taken_back(draft, ())))
+    if event.feature != STREAM:
+        words = f"the deployment refused {event.feature}; it was asked without"
+        draft.note(r.Warned(RunWarning("feature_dropped", words)))
     if event.feature != TOOLS:
         return
     if draft.state.setting.tools or draft.state.contract is None:

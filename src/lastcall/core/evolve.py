@@ -46,7 +46,8 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
             return _asked(state, record)
         case r.ReplyBegan():
             ids = _joined(state.reply.message_ids, record.message_id)
-            return replace(state, reply=replace(state.reply, message_ids=ids, model=record.model, whole=record.whole))
+            reply = replace(state.reply, message_ids=ids, model=record.model, whole=record.whole)
+            return replace(state, reply=reply, retracted_messages=state.retracted_messages - {record.message_id})
         case r.BlockSaid():
             return _block_said(state, record)
         case r.ReplyClosed():

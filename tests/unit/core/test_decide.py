@@ -412,13 +412,24 @@ def test_compat_takes_call_answer_and_object_back_and_keeps_the_attempt(how):
     assert play.tool("c2") == []
     request = play.state.asked
     assert play.hear(
-        e.ReplyStarted(request, dead, "m"),
         e.BlockEnded(request, dead, finish("c9"), "u"),
         e.ReplyEnded(request, dead, "tool_use", Usage()),
     ) == []  # fmt: skip
     play.reply(finish("c3", OTHER))
     assert play.outcome == Answered(attached(play, "c3", OTHER))
     assert play.verdicts == ["retracted", "accepted"]
+
+
+def test_a_reply_may_begin_anew_under_the_name_of_one_that_was_taken_back():
+    play = run()
+    play.starts("same")
+    play.says("half")
+    play.retries("same")
+    assert play.says("late") == []
+    play.starts("same")
+    play.says(finish("c1"))
+    play.stops()
+    assert play.outcome == Answered(attached(play, "c1"))
 
 
 def test_a_streaming_reply_is_taken_back():

@@ -165,6 +165,11 @@ def test_a_retraction_takes_everything_of_a_message_back_and_keeps_the_attempt(r
     )
 
 
+def test_a_message_that_begins_anew_is_no_longer_taken_back():
+    state = fold(*ASKED, r.RetryNoted(1, 1, 9, 0, OVERLOADED, ("msg", "b")), r.ReplyBegan(1, "msg", "m", Usage()))
+    assert state.retracted_messages == {"b"}
+
+
 def test_what_other_messages_said_is_not_taken_back():
     decline = r.DeclineHeard("c2", "no", (), accepted=True)
     state = fold(*ASKED, said(of("c1"), "a"), said(of("c2", "b"), "b"), decline, answered("c2"))
