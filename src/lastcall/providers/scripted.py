@@ -92,7 +92,7 @@ class Asked(Struct, frozen=True):
 def _head(body: bytes) -> Asked:
     try:
         return msgspec.json.decode(body, type=Asked)
-    except (msgspec.DecodeError, ValueError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         asked = read_object(body) or {}
         return Asked(str(asked.get("model", "")), bool(asked.get("stream")))
 
