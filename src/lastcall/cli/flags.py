@@ -77,7 +77,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("--report", "<file>", "The envelope goes to this file too.", "Output", ours=True),
     Flag("--explain", help="Before the run: which keyword is enforced by what.", group="Output", ours=True),
     Flag("--quiet", help="Nothing on stderr but errors.", group="Output", short="-q", ours=True),
-    Flag("--tools", "<tools>", 'The tools on offer: "", default, or names.', "Tools", many=True),
+    Flag("--tools", "<tools>", 'The tools on offer: "", default (all; with a local model Read), or names.', "Tools", many=True),
     Flag("--allowedTools", "<rules>", "Calls that are allowed: Read, Bash(git log:*).", "Tools", many=True, aliases=("--allowed-tools",)),
     Flag("--disallowedTools", "<rules>", "Calls that are denied.", "Tools", many=True, aliases=("--disallowed-tools",)),
     Flag("--permission-mode", "<mode>", "What is allowed without a rule.", "Tools", choices=_MODES),

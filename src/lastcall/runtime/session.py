@@ -42,6 +42,8 @@ from lastcall.wire.frames import Stage
 from lastcall.wire.json import DEFAULT_LIMITS, CallLimits
 
 _PRICED = {"anthropic", "openai"}
+_SLOW_READERS = {"local"}
+"""Where the model reads its prompt on this machine's CPU, at a second for some thirty tokens."""
 
 
 class _Parts(Struct, frozen=True):
@@ -154,13 +156,14 @@ def open_session(
     `provider` takes the place of the one that `config.model` names; `client` is what drives the session through frames.
     Raises `UsageError`, `JournalError`.
     """
-    kit = ToolKit(config, client)
     provider = provider or _provider(config)
+    kit = ToolKit(config, client, sparing=provider.deployment.provider in _SLOW_READERS)
     hooks = Hooks((*config.hook_rules, *client.rules), _place(config, kit), client=client.client)
     setting = _setting(config, kit, provider, hooks)
     opened = open_state(config, setting, provider.deployment.model)
     stage = _stage(config, kit, provider, opened.state.session_id, client.servers)
     publisher = publisher_for(stage)
+    kit.settle(opened.state.session_id)
     hooks.settle(opened.path, publisher.tell if config.hook_events else None)
     if hooks.any:
         kit.use_hooks(hooks)

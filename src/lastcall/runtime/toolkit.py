@@ -30,7 +30,8 @@ from lastcall.tools.seen import FilesSeen
 class ToolKit:
     """The tools of a session. `permissions` may change between calls (`set_mode`)."""
 
-    def __init__(self, config: RunConfig, client: ClientSide = NOBODY) -> None:
+    def __init__(self, config: RunConfig, client: ClientSide = NOBODY, *, sparing: bool = False) -> None:
+        """`sparing`: each tool that the model is shown costs it seconds, so only `Read` is offered unless more are named."""
         home = config.environment.get("HOME", "")
         self.permissions = Permissions(
             allow=parse_rules(config.allowed_tools, where="--allowedTools"),
@@ -41,7 +42,11 @@ class ToolKit:
         )
         finishing = (FINISH, DECLINE) if config.contract is not None else ()
         chosen = choose_tools(
-            builtin_tools(), config.tools, self.permissions, profile=config.profile, finishing=finishing
+            builtin_tools(),
+            "Read" if sparing and config.tools is None else config.tools,
+            self.permissions,
+            profile=config.profile,
+            finishing=finishing,
         )
         offered = [t for t in client.tools if not self.permissions.denies_tool(t.definition.name)]
         self.toolbox = Toolbox([*chosen, *offered], known=chosen.switched_off) if offered else chosen
@@ -51,12 +56,18 @@ class ToolKit:
             rules=self.permissions,
             profile=config.profile,
             images=True,
+            environment=config.environment,
         )
         self._profile: Profile = config.profile
         self._ask = client_gate(client.client) if client.client is not None and client.asks else None
+        self._session_id = ""
         self._hooks: Hooks | None = None
         self._gate: Gate = self._by_rules
         self._runner = Runner(self.toolbox, self._pass, profile=config.profile, finishing=finishing)
+
+    def settle(self, session_id: str) -> None:
+        """The session whose calls these are: part of their idempotency keys."""
+        self._session_id = session_id
 
     def use_hooks(self, hooks: Hooks) -> None:
         """Hooks are asked before and after each call from now on."""
@@ -69,7 +80,7 @@ class ToolKit:
 
     async def run(self, call: ToolCall, scope: anyio.CancelScope) -> ToolResult:
         """The answer to a call (a `ports.RunTool`)."""
-        context = replace(self._context, call_id=call.call_id, idempotency_key=call.call_id)
+        context = replace(self._context, call_id=call.call_id, idempotency_key=f"{self._session_id}:{call.call_id}")
         began = time.monotonic()
         result = await self._runner.run(call, context, scope=scope)
         if self._hooks is None:

@@ -9,7 +9,7 @@ Must not go in here: any particular tool, permissions (`tools.permissions`), how
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -80,6 +80,8 @@ class ToolContext(Struct, frozen=True):
     idempotency_key: str = ""
     profile: Profile = Profile.NATIVE
     images: bool = False
+    environment: Mapping[str, str] = {}
+    """What commands of the run get as their environment, before `tools.environment` takes keys out of it."""
 
 
 class Tool(Protocol):

@@ -8,8 +8,11 @@ from __future__ import annotations
 from lastcall.errors import BadConfig
 from lastcall.nouns.profile import Profile
 from lastcall.tools import Toolbox
+from lastcall.tools.bash import Bash
+from lastcall.tools.editing import EditFile, WriteFile
 from lastcall.tools.files import ReadFile
 from lastcall.tools.permissions import Permissions, split_rules
+from lastcall.tools.search import Glob, Grep
 
 REFERENCE_NAMES = frozenset({
     "Agent", "Bash", "Edit", "Glob", "Grep", "LS", "NotebookEdit", "Read", "Task", "TodoWrite", "WebFetch", "WebSearch",
@@ -20,7 +23,7 @@ REFERENCE_NAMES = frozenset({
 
 def builtin_tools() -> Toolbox:
     """All of them, in the order in which the model sees them."""
-    return Toolbox([ReadFile()], known=REFERENCE_NAMES)
+    return Toolbox([Bash(), EditFile(), Glob(), Grep(), ReadFile(), WriteFile()], known=REFERENCE_NAMES)
 
 
 def choose_tools(

@@ -8,6 +8,8 @@ Must not go in here: the rules themselves (`tools.permissions`).
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import assert_never
@@ -18,7 +20,7 @@ from lastcall.contract import wording
 from lastcall.nouns.json import JsonObject
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.tools import Halt, ToolCall
-from lastcall.tools import PathSubject, Tool
+from lastcall.tools import CommandSubject, PathSubject, Tool
 from lastcall.tools.permissions import Decision, Ground, Mode, Permissions
 
 
@@ -64,7 +66,7 @@ def permission_gate(permissions: Permissions, profile: Profile, *, ask: Gate | N
             case Decision.ASK:
                 if ask is not None:
                     return await ask(tool, arguments, call)
-                return Denied(_nobody_to_ask(tool, arguments, profile), DenialKind.USER)
+                return Denied(_nobody_to_ask(tool, arguments, profile, permissions.cwd), DenialKind.USER)
             case _:
                 assert_never(verdict.decision)
 
@@ -91,10 +93,20 @@ def _denied_by_mode(name: str, mode: Mode, profile: Profile) -> str:
     return f"{wording.denied(name)} No rule of this run allows it. Do without it."
 
 
-def _nobody_to_ask(tool: Tool, arguments: JsonObject, profile: Profile) -> str:
+_REDIRECTION = re.compile(r">>?\s*([\w./~-]+)")
+
+
+def _nobody_to_ask(tool: Tool, arguments: JsonObject, profile: Profile, cwd: str) -> str:
     name = tool.definition.name
     if profile is Profile.NATIVE:
         return f"Permission to use {name} was not granted for this run, and nobody can be asked. Do without it."
     subject = tool.subject(arguments)
+    redirected = _REDIRECTION.search(subject.command) if isinstance(subject, CommandSubject) else None
+    if redirected is not None:
+        place = posixpath.join(cwd, redirected.group(1))
+        return (
+            f"Output redirection to '{place}' was blocked. For security, Claude Code may only write to files in the "
+            f"allowed working directories for this session: '{cwd}'."
+        )
     act = f"write to {subject.path}" if tool.edits_files and isinstance(subject, PathSubject) else f"use {name}"
     return f"Claude requested permissions to {act}, but you haven't granted it yet."

@@ -67,6 +67,26 @@ class Listing(Struct, frozen=True):
     names: tuple[str, ...]
 
 
+class OpenedDirectory(Struct, frozen=True):
+    """A directory inside the workspace, opened for reading. `fd` belongs to the caller, who closes it."""
+
+    fd: int
+    real_path: str
+
+
+class OpenedPlace(Struct, frozen=True):
+    """Where a file is, or would be: `name` in the open directory `parent_fd`, which the caller closes.
+
+    `status` is that of the regular file that is there, `None` if there is nothing. `parent_fd` can only be used to look
+    up names in it.
+    """
+
+    parent_fd: int
+    name: str
+    real_path: str
+    status: os.stat_result | None
+
+
 class _Place(Struct, frozen=True):
     """An open directory on the walk."""
 
@@ -117,6 +137,26 @@ class Workspace:
         finally:
             walk.close()
 
+    def open_directory(self, path: str) -> OpenedDirectory | Refusal:
+        """A directory, opened for reading its names, or why not."""
+        walk = _Walk(self._identities())
+        try:
+            return walk.open_directory(self.absolute(path), path)
+        except _Stopped as stopped:
+            return stopped.refusal
+        finally:
+            walk.close()
+
+    def open_place(self, path: str) -> OpenedPlace | Refusal:
+        """The place of a regular file that may not exist yet, for replacing it; missing directories above it are made."""
+        walk = _Walk(self._identities(), makes_directories=True)
+        try:
+            return walk.open_place(self.absolute(path), path)
+        except _Stopped as stopped:
+            return stopped.refusal
+        finally:
+            walk.close()
+
     def list_directory(self, path: str, *, at_most: int) -> Listing | Refusal:
         """The names in a directory of the workspace, in the order of the file system."""
         walk = _Walk(self._identities())
@@ -140,8 +180,9 @@ class Workspace:
 class _Walk:
     """One walk from the root directory: a stack of open directories."""
 
-    def __init__(self, roots: frozenset[tuple[int, int]]) -> None:
+    def __init__(self, roots: frozenset[tuple[int, int]], *, makes_directories: bool = False) -> None:
         self._roots = roots
+        self._makes_directories = makes_directories
         self._stack: list[_Place] = []
         self._links = 0
 
@@ -168,27 +209,43 @@ class _Walk:
             raise _refuse(Reason.SPECIAL, f"{shown} was replaced while it was being opened.")
         return OpenedFile(fd, self._real_path(name), opened)
 
-    def list_last(self, absolute: str, shown: str, at_most: int) -> Listing:
+    def open_place(self, absolute: str, shown: str) -> OpenedPlace:
+        name = self._reach(absolute, shown)
+        if name is None:
+            raise _refuse(Reason.DIRECTORY, f"{shown} is a directory, not a file.")
+        self._demand_inside(shown)
+        status = self._status(name, shown)
+        if status is not None:
+            _demand_regular(status, shown)
+        return OpenedPlace(os.dup(self._stack[-1].fd), name, self._real_path(name), status)
+
+    def open_directory(self, absolute: str, shown: str) -> OpenedDirectory:
         name = self._reach(absolute, shown)
         if name is not None:
             status = self._status(name, shown)
             reason = Reason.MISSING if status is None else Reason.SPECIAL
             raise _refuse(reason, f"{shown} is not a directory.")
         self._demand_inside(shown)
-        names: list[str] = []
         try:
             fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._stack[-1].fd)
-            try:
-                with os.scandir(fd) as entries:
-                    for entry in entries:
-                        names.append(entry.name)
-                        if len(names) >= at_most:
-                            break
-            finally:
-                os.close(fd)
         except OSError as error:
             raise _refused_by_system(error, shown) from error
-        return Listing(self._real_path(), tuple(names))
+        return OpenedDirectory(fd, self._real_path())
+
+    def list_last(self, absolute: str, shown: str, at_most: int) -> Listing:
+        opened = self.open_directory(absolute, shown)
+        names: list[str] = []
+        try:
+            with os.scandir(opened.fd) as entries:
+                for entry in entries:
+                    names.append(entry.name)
+                    if len(names) >= at_most:
+                        break
+        except OSError as error:
+            raise _refused_by_system(error, shown) from error
+        finally:
+            os.close(opened.fd)
+        return Listing(opened.real_path, tuple(names))
 
     def _reach(self, absolute: str, shown: str) -> str | None:
         """Walk to the last component: its name if it is no directory (or nothing), `None` if the walk stands in it."""
@@ -208,6 +265,8 @@ class _Walk:
                     if target.startswith("/"):
                         self._shrink(1)
                     todo += _components(target)
+                elif todo and self._make(name, shown):
+                    todo.append(name)
                 elif todo:
                     self._explain_missing(name, shown)
                 else:
@@ -241,6 +300,19 @@ class _Walk:
             raise _refuse(Reason.LINKS, f"{shown} goes through more than {MAX_LINKS} symbolic links.")
         return target
 
+    def _make(self, name: str, shown: str) -> bool:
+        """Make a missing directory, where that is wanted; whether it was made."""
+        if not self._makes_directories or self._status(name, shown) is not None:
+            return False
+        self._demand_inside(shown)
+        try:
+            os.mkdir(name, dir_fd=self._stack[-1].fd)
+        except FileExistsError:
+            pass  # somebody else made it; it is looked at again
+        except OSError as error:
+            raise _refused_by_system(error, shown) from error
+        return True
+
     def _explain_missing(self, name: str, shown: str) -> None:
         """A component in the middle is no directory: say why, without telling anything about places outside."""
         self._demand_inside(shown)
@@ -258,7 +330,7 @@ class _Walk:
                 f"{shown} is outside of the workspace. Only files in the working directory and in added directories "
                 "can be used.",
             )
-        if any(place.identity[0] in _kernel_devices() for place in self._stack):
+        if any(place.identity[0] in kernel_devices() for place in self._stack):
             raise _refuse(Reason.KERNEL, f"{shown} belongs to the kernel's own file systems and is not read.")
 
     def _status(self, name: str, shown: str) -> os.stat_result | None:
@@ -289,7 +361,8 @@ def _components(path: str) -> list[str]:
     return [part for part in reversed(path.split("/")) if part not in {"", "."}]
 
 
-def _kernel_devices() -> frozenset[int]:
+def kernel_devices() -> frozenset[int]:
+    """The devices of the kernel's own file systems, whose files are not read."""
     found = set()
     for path in _KERNEL_ROOTS:
         with suppress(OSError):

@@ -34,6 +34,7 @@ class FilesSeen:
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, Range], tuple[FileState, CallId]] = {}
+        self._latest: dict[str, FileState] = {}
 
     def has(self, path: str, part: Range, state: FileState) -> bool:
         """Whether the model has this part of the file in this very state in front of it."""
@@ -43,6 +44,16 @@ class FilesSeen:
     def note(self, path: str, part: Range, state: FileState, call_id: CallId) -> None:
         """Remember that the answer to `call_id` holds this part."""
         self._seen[path, part] = (state, call_id)
+        self._latest[path] = state
+
+    def note_written(self, path: str, state: FileState) -> None:
+        """The file is as a tool of this run has just written it; what was read of it before is out of date."""
+        self.forget_file(path)
+        self._latest[path] = state
+
+    def latest(self, path: str) -> FileState | None:
+        """The state in which this run last read or wrote the file; `None` if it did neither."""
+        return self._latest.get(path)
 
     def forget_call(self, call_id: CallId) -> None:
         """The answer to this call is no longer in front of the model (retracted, compacted away)."""
@@ -55,3 +66,4 @@ class FilesSeen:
     def clear(self) -> None:
         """The history in front of the model is gone."""
         self._seen = {}
+        self._latest = {}
