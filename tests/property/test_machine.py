@@ -20,7 +20,8 @@ def test_the_rules_hold_whatever_the_world_does(data):
 
 
 @pytest.mark.slow
-@settings(max_examples=20_000, deadline=None)
+@pytest.mark.timeout(900)
+@settings(max_examples=8_000, deadline=None)
 @given(LONG_TAPES)
 def test_the_rules_hold_in_long_sessions(data):
     World(Tape(data)).play()

@@ -6,7 +6,7 @@ its list of records, and whatever shows a run (journal, stream, viewer, replay) 
 
 What is settled here:
 
-- *When is a run over?* When nothing is open (no request, no tool, no check) and one rule of `decide._conclude` fits: an
+- *When is a run over?* When nothing is open (no request, no tool, no check) and one rule of `decide._settled` fits: an
   object survives; a decline was accepted; the attempts are used up; a limit is reached; the model stopped although asked.
 - *What counts as an attempt?* Every call of a finishing tool, whatever became of it, also when a fallback took it back.
 - *What is taken back?* The blocks, answers and objects of the messages that a retry or fallback names; only what was said
