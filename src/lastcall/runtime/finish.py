@@ -70,7 +70,7 @@ def best_draft(attempts: tuple[Attempt, ...]) -> str | None:
     """The rejected attempt with the fewest problems, the latest of equals."""
     best: Attempt | None = None
     for attempt in attempts:
-        rejected = attempt.verdict in (VerdictKind.REJECTED, VerdictKind.HELD)
+        rejected = attempt.verdict in (VerdictKind.REJECTED, VerdictKind.HELD) and bool(attempt.draft)
         if rejected and (best is None or len(attempt.problems) <= len(best.problems)):
             best = attempt
     return best.draft if best is not None else None
