@@ -21,7 +21,7 @@ from lastcall.contract.json_text import JsonFault, read_json
 from lastcall.contract.parse import parse_schema
 from lastcall.core.policy import DEFAULT_ATTEMPTS
 from lastcall.errors import BadConfig, BadSchema
-from lastcall.nouns.profile import Profile
+from lastcall.nouns.profile import Profile, Reference
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.places import cache_dir, state_dir
 
@@ -60,12 +60,25 @@ class Stdin:
 
 def choose_profile(args: Args, environment: Mapping[str, str]) -> Profile:
     """`--profile`, else `LASTCALL_PROFILE`, else native."""
+    return _profile(args, environment)[0]
+
+
+def choose_reference(args: Args, environment: Mapping[str, str]) -> Reference:
+    """The version of the reference whose words compat uses: `compat-2.1.332`, else the recorded one."""
+    return _profile(args, environment)[1]
+
+
+def _profile(args: Args, environment: Mapping[str, str]) -> tuple[Profile, Reference]:
     word = args.text("profile") or environment.get("LASTCALL_PROFILE") or "native"
+    if word.startswith(f"{Profile.COMPAT}-"):
+        word, version = Profile.COMPAT.value, word.removeprefix(f"{Profile.COMPAT}-")
+    else:
+        version = Reference.RECORDED.value
     try:
-        return Profile(word)
+        return Profile(word), Reference(version)
     except ValueError:
         raise BadConfig(
-            f"there is no profile {word!r}", hint="Use native or compat.", where="LASTCALL_PROFILE"
+            f"there is no profile {word!r}", hint="Use native, compat or compat-2.1.332.", where="LASTCALL_PROFILE"
         ) from None
 
 
@@ -76,11 +89,13 @@ def resolve(
     budget = _budget(args)
     deadline = args.text("deadline")
     thinking = _count(args, "max_thinking_tokens", least=0)
+    reference = choose_reference(args, environment)
     cwd = os.getcwd()  # noqa: PTH109 -- pathlib is not needed to start
     settings = read_settings(args, profile, home=environment.get("HOME", ""), cwd=cwd)
     return RunConfig(
         profile=profile,
-        contract=_contract(args, profile, stdin),
+        reference=reference,
+        contract=_contract(args, profile, reference, stdin),
         model=args.text("model") or environment.get("LASTCALL_MODEL"),
         fallback_models=_names(args.text("fallback_model")),
         environment=environment,
@@ -122,7 +137,7 @@ def resolve(
 # -- the contract ---------------------------------------------------------------------------------------------------
 
 
-def _contract(args: Args, profile: Profile, stdin: Stdin) -> Contract | None:
+def _contract(args: Args, profile: Profile, reference: Reference, stdin: Stdin) -> Contract | None:
     given = args.text("json_schema")
     if given is None or (not given and profile is Profile.COMPAT):
         return None
@@ -132,6 +147,7 @@ def _contract(args: Args, profile: Profile, stdin: Stdin) -> Contract | None:
         profile=profile,
         assert_formats=not args.on("no_format"),
         strict_values=args.on("strict_values"),
+        reference=reference,
         rules=() if rule is None else (rule,),
         loader=None if rule is None else rule.load,
     )

@@ -122,7 +122,7 @@ class Controls:
             return
         try:
             parsed = schema_from_value(schema, profile=config.profile)
-            contract = compile_contract(parsed, profile=config.profile)
+            contract = compile_contract(parsed, profile=config.profile, reference=config.reference)
         except BadSchema:
             if config.profile is Profile.NATIVE:
                 raise

@@ -96,7 +96,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("--resume-session-at", "<message>", "Resume up to this message.", "Session"),
     Flag("--no-session-persistence", help="Write no journal.", group="Session"),
     Flag("--profile", "<profile>", "native (never lies) or compat (as the reference).", "Session",
-         choices=("native", "compat"), ours=True),
+         choices=("native", "compat", "compat-2.1.235", "compat-2.1.332"), ours=True),
     Flag("--redact", "<pattern>", "Hide what matches in journal, logs and stderr; may be repeated.", "Session", repeat=True, ours=True),
     Flag("--version", help="Print the version.", group="Run", short="-v"),
     Flag("--help", help="Print this help.", group="Run", short="-h"),

@@ -48,7 +48,7 @@ def _run(words: list[str], environment: Mapping[str, str]) -> int:
 
 def refuse_flags(error: UsageError, environment: Mapping[str, str]) -> int:
     """Say why the command line cannot be parsed; stdout stays empty."""
-    compat = environment.get("LASTCALL_PROFILE") == "compat"
+    compat = environment.get("LASTCALL_PROFILE", "").startswith("compat")
     prefix = "error: " if compat else "lastcall: "
     sys.stderr.write(f"{prefix}{error.message}\n")
     return 1 if compat else 2

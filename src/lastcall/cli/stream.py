@@ -24,7 +24,7 @@ from lastcall.contract.jsc_words import parse_error
 from lastcall.core.events import Interrupted
 from lastcall.errors import LastcallError
 from lastcall.nouns.ids import Uuid
-from lastcall.nouns.profile import Profile
+from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.result import Cancelled, Outcome, Signal
 from lastcall.runtime.client import Client, ClientSide
 from lastcall.runtime.client_mcp import ClientServer
@@ -132,6 +132,9 @@ class _Stream:
         if isinstance(line, WrongRole):
             words = f"Expected message role 'user', got '{line.role}'"
             self._show.notes.error(f"Error: {words}" if compat else f"lastcall: stdin: {words}.")
+        elif compat and self._controls.config.reference is Reference.LATER:
+            size = len(line.line)
+            self._show.notes.error(f"Error parsing streaming input line (type=unknown, {size} chars): SyntaxError")
         elif compat:
             why = f"JSON Parse error: {parse_error(line.line)}" if line.no_json else line.why
             self._show.notes.error(f"Error parsing streaming input line: {line.line}: SyntaxError: {why}")

@@ -17,6 +17,7 @@ from lastcall.contract.diagnosis import diagnosed
 from lastcall.contract.dialects import choose_dialect
 from lastcall.contract.finishing_tools import decline_tool, finish_tool
 from lastcall.contract.json_text import JsonFault, lone_surrogates, read_json, write_json
+from lastcall.contract.later_words import in_later_words
 from lastcall.contract.parse import schema_from_value
 from lastcall.contract.positions import fresh
 from lastcall.contract.rules import Check, Rule
@@ -26,7 +27,7 @@ from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, Verdict, 
 from lastcall.contract.wrapping import WRAP, wrap_root
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject, JsonValue
-from lastcall.nouns.profile import Profile
+from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.request import Channel
 from lastcall.nouns.schema import NotStrict, OutputSchema, StrictSchema
 from lastcall.nouns.tools import Arguments, ToolDefinition, Unreadable
@@ -58,6 +59,7 @@ class Contract:
         "checks",
         "dialect",
         "profile",
+        "reference",
         "rules",
         "schema",
         "strict_values",
@@ -77,8 +79,10 @@ class Contract:
         *,
         strict_values: bool,
         loader: Callable[[JsonValue], Any] | None,
+        reference: Reference,
     ) -> None:
         self.schema = schema
+        self.reference = reference
         self.profile = profile
         self.dialect = dialect
         self.rules = rules
@@ -200,7 +204,7 @@ class Contract:
         rejected = self._check(inner, prefix)
         if rejected is not None:
             return rejected
-        warnings = warnings_of(inner, self.schema.value)
+        warnings = warnings_of(inner, self.schema.value, self._fits)
         if warnings and self.strict_values:
             listed = tuple(Problem(prefix + w.path, w.code, w.message) for w in warnings)
             return Rejected(listed, len(listed))
@@ -216,6 +220,8 @@ class Contract:
             listed = found.listed
             if self.profile is Profile.NATIVE:
                 listed = diagnosed(listed[:DIAGNOSED], value, self._fits) + listed[DIAGNOSED:]
+            elif self.reference is Reference.LATER:
+                listed = in_later_words(listed, value)
             return Rejected(_below(prefix, listed), found.total)
         broken = tuple(problem for rule in self.rules for problem in rule.problems(fresh({WRAP: value})[WRAP]))
         return Rejected(_below(prefix, broken), len(broken)) if broken else None
@@ -237,6 +243,7 @@ def compile_contract(
     assert_formats: bool = True,
     strict_values: bool = False,
     loader: Callable[[JsonValue], Any] | None = None,
+    reference: Reference = Reference.RECORDED,
 ) -> Contract:
     """The contract of a schema and its rules.
 
@@ -256,6 +263,7 @@ def compile_contract(
         tuple(checks),
         strict_values=strict_values,
         loader=loader,
+        reference=reference,
     )
 
 

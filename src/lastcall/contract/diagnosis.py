@@ -20,7 +20,8 @@ from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonValue
 
 _NUMBER_KEYWORDS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
-_MISSING: Final = object()
+MISSING: Final = object()
+"""What `value_at` gives for a place that is not there."""
 _DIGITS: Final = 40
 
 
@@ -37,8 +38,8 @@ def diagnosed(
 
 
 def _diagnose(problem: Problem, root: JsonValue) -> Problem:
-    value = _at(root, problem.path)
-    if value is _MISSING:
+    value = value_at(root, problem.path)
+    if value is MISSING:
         return problem
     keyword = problem.keyword
     if keyword == "type":
@@ -64,7 +65,8 @@ def _with(problem: Problem, **more: str | None) -> Problem:
 # -- what was found -------------------------------------------------------------------------------------------------
 
 
-def _at(root: Any, path: str) -> Any:
+def value_at(root: Any, path: str) -> Any:
+    """What stands at a JSON Pointer."""
     value = root
     for token in path.split("/")[1:]:
         name = token.replace("~1", "/").replace("~0", "~")
@@ -73,7 +75,7 @@ def _at(root: Any, path: str) -> Any:
         elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
             value = value[int(name)]
         else:
-            return _MISSING
+            return MISSING
     return value
 
 

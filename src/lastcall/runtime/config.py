@@ -11,7 +11,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from lastcall.contract import Contract
-from lastcall.nouns.profile import Profile
+from lastcall.nouns.profile import Profile, Reference
 from lastcall.wire.hooks import HookRule
 
 
@@ -25,6 +25,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """
 
     profile: Profile = Profile.NATIVE
+    reference: Reference = Reference.RECORDED
     contract: Contract | None = None
     model: str | None = None
     fallback_models: tuple[str, ...] = ()

@@ -23,13 +23,13 @@ from lastcall.core.actions import RunHooks
 from lastcall.core.state import RunState
 from lastcall.nouns.hooks import HookDecision, HookPoint, HookVerdict
 from lastcall.nouns.json import JsonObject
-from lastcall.nouns.profile import Profile
+from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.tools import Halt, ToolCall, ToolResult
 from lastcall.runtime.client import Client, ClientGone
 from lastcall.tools import Tool
 from lastcall.tools.gates import Allowed, DenialKind, Denied, Gate
 from lastcall.wire.frames import Frame, input_value, plain_value
-from lastcall.wire.hooks import Answer, CallbackHook, CommandHook, Hook, HookRule, answer_of_command, combine
+from lastcall.wire.hooks import About, Answer, CallbackHook, CommandHook, Hook, HookRule, answer_of_command, combine
 from lastcall.wire.json import encode_value
 
 PATIENCE_S: Final = 60.0
@@ -46,6 +46,7 @@ class HookPlace(Struct, frozen=True):
     cwd: str
     environment: Mapping[str, str]
     profile: Profile
+    reference: Reference
     permission_mode: Callable[[], str]
     new_id: Callable[[], str]
 
@@ -169,7 +170,7 @@ class Hooks:
             for index in range(len(hooks)):
                 tasks.start_soon(one, index)
         said = [answer for answer in answers if answer is not None]
-        return combine(said, point, tool, prompt, self._place.profile)
+        return combine(said, About(point, tool, prompt, self._place.profile, self._place.reference))
 
     async def _one(self, hook: Hook, point: HookPoint, about: Frame) -> Answer:
         if isinstance(hook, CallbackHook):

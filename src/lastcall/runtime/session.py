@@ -184,7 +184,9 @@ def open_session(
 
 
 def _place(config: RunConfig, kit: ToolKit) -> HookPlace:
-    return HookPlace(config.cwd, config.environment, config.profile, lambda: kit.permissions.mode.value, new_uuid)
+    return HookPlace(
+        config.cwd, config.environment, config.profile, config.reference, lambda: kit.permissions.mode.value, new_uuid
+    )
 
 
 def _provider(config: RunConfig) -> Provider:
@@ -272,6 +274,7 @@ def _stage(
     return Stage(
         session_id=session_id,
         profile=config.profile,
+        reference=config.reference,
         model=provider.deployment.model,
         cwd=config.cwd,
         tools=tuple(names),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from lastcall.nouns.attachment import Problem
-from lastcall.nouns.profile import Profile
+from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.result import (
     Answered,
     Attempt,
@@ -28,6 +28,7 @@ from lastcall.nouns.result import (
     Stopped,
     TerminalResult,
     Usage,
+    VerdictKind,
     outcome_name,
 )
 from lastcall.wire.frames import Frame, Stage, plain_value, usage_value
@@ -150,7 +151,7 @@ def _compat(result: TerminalResult, stage: Stage) -> Frame:
         case Declined(reason=reason):
             return _compat_success(result, reason, None)
         case OutOfAttempts(limit=limit):
-            words = f"Failed to provide valid structured output after {limit} attempts"
+            words = _spent_words(result, limit, stage)
             return _compat_error(
                 result, "error_max_structured_output_retries", "structured_output_retry_exhausted", words
             )
@@ -230,6 +231,16 @@ def _compat_failed(result: TerminalResult, failure: Failed, stage: Stage, kept: 
     }
 
 
+def _spent_words(result: TerminalResult, limit: int, stage: Stage) -> str:
+    """Later versions say what was wrong with the last attempt."""
+    words = f"Failed to provide valid structured output after {limit} attempts"
+    last = result.attempts[-1] if result.attempts else None
+    if stage.reference is Reference.RECORDED or last is None or last.verdict is not VerdictKind.REJECTED:
+        return words
+    listed = ", ".join(f"{p.path or 'root'}: {p.message}" for p in last.problems)
+    return f"{words} \u2014 last StructuredOutput error: Output does not match required schema: {listed}"
+
+
 def _retracted_words(outcome: Retracted) -> str:
     if outcome.exhausted:
         return (
@@ -249,6 +260,8 @@ def compat_text(result: TerminalResult, stage: Stage) -> str:
             return f"Error: Reached max turns ({bound})"
         case Stopped(limit=Limit.BUDGET, bound=bound):
             return f"Error: Exceeded USD budget ({bound})"
+        case OutOfAttempts(limit=limit) if stage.reference is Reference.LATER:
+            return f"Error: {_spent_words(result, limit, stage)}"
         case OutOfAttempts() | Retracted():
             return "Error: Failed to provide valid structured output after maximum retries"
         case _:

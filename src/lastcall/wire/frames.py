@@ -22,7 +22,7 @@ from lastcall.core import events as e
 from lastcall.core import records as r
 from lastcall.nouns.ids import CallId, MessageId
 from lastcall.nouns.messages import AssistantBlock, OpaqueBlock, TextBlock, ThinkingBlock
-from lastcall.nouns.profile import Profile
+from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.result import NO_USAGE, Failed, FailureKind, Limit, Stopped, Usage
 from lastcall.nouns.tools import Arguments, ResultKind, ToolCall, ToolResult
 from lastcall.wire.reference_words import error_word, failure_text, fallback_words, retry_word
@@ -44,6 +44,7 @@ class Stage(Struct, frozen=True):
     version: str = ""
     host: str = ""
     max_tokens: int = 32_000
+    reference: Reference = Reference.RECORDED
     partial: bool = False
 
 

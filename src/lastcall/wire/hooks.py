@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from msgspec import Struct
 
 from lastcall.contract.json_text import JsonFault, read_json
 from lastcall.errors import BadConfig
 from lastcall.nouns.hooks import HookDecision, HookPoint, HookVerdict
-from lastcall.nouns.profile import Profile
+from lastcall.nouns.profile import Profile, Reference
 from lastcall.wire.json import encode_value
 
 BLOCKS: Final = 2
@@ -32,6 +32,7 @@ _DECISIONS: Final = {
     "block": HookDecision.DENY,
 }
 _STRICTNESS: Final = (HookDecision.DENY, HookDecision.ASK, HookDecision.ALLOW, HookDecision.NONE)
+_NO_REASON: Final = "Blocked by hook"
 _OF_TOOLS: Final = frozenset({HookPoint.BEFORE_CALL, HookPoint.AFTER_CALL, HookPoint.AFTER_FAILURE})
 
 
@@ -173,9 +174,24 @@ def answer_of_command(command: str, code: int, stdout: str, stderr: str) -> Answ
     return Answer(command, code, stdout, stderr, value)
 
 
-def combine(answers: Iterable[Answer], point: HookPoint, tool: str, prompt: str, profile: Profile) -> HookVerdict:
+class About(Struct, frozen=True):
+    """What hooks were asked about: the point, the tool's name or the prompt where there is one, and in whose words."""
+
+    point: HookPoint
+    tool: str = ""
+    prompt: str = ""
+    profile: Profile = Profile.NATIVE
+    reference: Reference = Reference.RECORDED
+
+    @property
+    def compat(self) -> bool:
+        """Whether the reference's words are meant."""
+        return self.profile is Profile.COMPAT
+
+
+def combine(answers: Iterable[Answer], about: About) -> HookVerdict:
     """What all hooks of a point said together."""
-    single = [_verdict(answer, point, tool, prompt, profile) for answer in answers]
+    single = [_verdict(answer, about) for answer in answers]
     decision = next((d for d in _STRICTNESS if any(v.decision is d for v in single)), HookDecision.NONE)
     return HookVerdict(
         blocked=tuple(words for v in single for words in v.blocked),
@@ -187,60 +203,76 @@ def combine(answers: Iterable[Answer], point: HookPoint, tool: str, prompt: str,
     )
 
 
-def _verdict(answer: Answer, point: HookPoint, tool: str, prompt: str, profile: Profile) -> HookVerdict:
+def _verdict(answer: Answer, about: About) -> HookVerdict:
     if answer.failed:
         return HookVerdict()
     if answer.value is not None:
-        return _verdict_of_value(answer, answer.value, point, tool, prompt, profile)
+        return _verdict_of_value(answer, answer.value, about)
     if answer.code == BLOCKS:
-        said = f"[{answer.name}]: {answer.stderr}" if profile is Profile.COMPAT else answer.stderr.strip()
-        return _kept_back(said, point, tool, prompt, profile, named=True)
-    if answer.code == 0 and point is HookPoint.PROMPT and answer.stdout.strip():
+        said = f"[{answer.name}]: {answer.stderr}" if about.compat else answer.stderr.strip()
+        return _kept_back(said, about, prefixed=True)
+    if answer.code == 0 and about.point is HookPoint.PROMPT and answer.stdout.strip():
         return HookVerdict(context=(reminder(f"UserPromptSubmit hook success: {answer.stdout.strip()}"),))
     return HookVerdict()
 
 
-def _verdict_of_value(
-    answer: Answer, value: Mapping[str, Any], point: HookPoint, tool: str, prompt: str, profile: Profile
-) -> HookVerdict:
+def _verdict_of_value(answer: Answer, value: Mapping[str, Any], about: About) -> HookVerdict:
     special = value.get("hookSpecificOutput")
     special = special if isinstance(special, Mapping) else {}
-    word = special.get("permissionDecision") if point is HookPoint.BEFORE_CALL else None
-    said = special.get("permissionDecisionReason") if word is not None else value.get("reason")
-    decision = _DECISIONS.get(str(word if word is not None else value.get("decision")), HookDecision.NONE)
-    reason = said if isinstance(said, str) else ""
-    more = special.get("additionalContext")
-    title = f"{point.value}:{tool}" if tool else point.value
-    context = (reminder(f"{title} hook additional context: {more}"),) if isinstance(more, str) and more else ()
+    context = _context(special, about)
     halt = None
     if value.get("continue") is False:
         halt = value["stopReason"] if isinstance(value.get("stopReason"), str) else ""
-    if point is HookPoint.BEFORE_CALL:
+    if about.point is HookPoint.BEFORE_CALL:
+        decision, reason = _of_call(value, special)
         updated = special.get("updatedInput")
         arguments = encode_value(dict(updated)).decode() if isinstance(updated, Mapping) else None
-        return HookVerdict((), decision, reason or "Blocked by hook", arguments, context, halt)
-    if decision is HookDecision.DENY:
-        kept = _kept_back(reason or "Blocked by hook", point, tool, prompt, profile, named=False, name=answer.name)
+        if decision is HookDecision.DENY:
+            reason = _kept_back(reason, about, prefixed=about.reference is Reference.LATER).reason
+        return HookVerdict((), decision, reason, arguments, context, halt)
+    if _DECISIONS.get(str(value.get("decision"))) is HookDecision.DENY:
+        reason = value["reason"] if isinstance(value.get("reason"), str) else ""
+        kept = _kept_back(reason, about, prefixed=False, name=answer.name)
         return HookVerdict(kept.blocked, context=(*kept.context, *context), halt=halt)
     return HookVerdict(context=context, halt=halt)
 
 
-def _kept_back(
-    said: str, point: HookPoint, tool: str, prompt: str, profile: Profile, *, named: bool, name: str = ""
-) -> HookVerdict:
+def _of_call(value: Mapping[str, Any], special: Mapping[str, Any]) -> tuple[HookDecision, str]:
+    """The decision about a call and its reason, in the newer form or the older one."""
+    word, reason = special.get("permissionDecision"), special.get("permissionDecisionReason")
+    if word is None:
+        word, reason = value.get("decision"), value.get("reason")
+    decision = _DECISIONS.get(str(word), HookDecision.NONE)
+    return decision, reason if isinstance(reason, str) else ""
+
+
+def _context(special: Mapping[str, Any], about: About) -> tuple[str, ...]:
+    more = special.get("additionalContext")
+    if not isinstance(more, str) or not more:
+        return ()
+    title = f"{about.point.value}:{about.tool}" if about.tool else about.point.value
+    return (reminder(f"{title} hook additional context: {more}"),)
+
+
+def _kept_back(said: str, about: About, *, prefixed: bool, name: str = "") -> HookVerdict:
     """A hook keeps something back, in the words for whoever has to read it."""
-    match point:
+    said = said or _NO_REASON
+    match about.point:
         case HookPoint.BEFORE_CALL:
-            words = f"PreToolUse:{tool} hook error: {said}" if profile is Profile.COMPAT and named else said
-            return HookVerdict(decision=HookDecision.DENY, reason=words or "Blocked by hook")
+            words = f"PreToolUse:{about.tool} hook error: {said}" if about.compat and prefixed else said
+            return HookVerdict(decision=HookDecision.DENY, reason=words)
         case HookPoint.AFTER_CALL | HookPoint.AFTER_FAILURE:
-            source = f' from command: "{name}"' if name and profile is Profile.COMPAT else ""
-            return HookVerdict(context=(reminder(f"{point.value}:{tool} hook blocking error{source}: {said}"),))
-        case HookPoint.PROMPT if profile is Profile.COMPAT:
-            words = f"UserPromptSubmit operation blocked by hook:\n{said}\n\nOriginal prompt: {prompt}"
+            source = f' from command: "{name}"' if name and about.compat else ""
+            return HookVerdict(
+                context=(reminder(f"{about.point.value}:{about.tool} hook blocking error{source}: {said}"),)
+            )
+        case HookPoint.PROMPT if about.compat:
+            words = f"UserPromptSubmit operation blocked by hook:\n{said}\n\nOriginal prompt: {about.prompt}"
             return HookVerdict((words,))
+        case HookPoint.PROMPT | HookPoint.STOP:
+            return HookVerdict((said,))
         case _:
-            return HookVerdict((said or "it gave no reason",))
+            assert_never(about.point)
 
 
 def reminder(text: str) -> str:
