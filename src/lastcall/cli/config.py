@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from lastcall.cli.args import Args, bad_value
 from lastcall.cli.settings import read_settings
 from lastcall.contract import Contract, compile_contract
@@ -23,6 +25,7 @@ from lastcall.core.policy import DEFAULT_ATTEMPTS
 from lastcall.errors import BadConfig, BadSchema
 from lastcall.nouns.profile import Profile, Reference
 from lastcall.runtime.config import RunConfig
+from lastcall.runtime.opening import recorded_schema
 from lastcall.runtime.places import cache_dir, state_dir
 
 if TYPE_CHECKING:
@@ -70,12 +73,11 @@ def choose_reference(args: Args, environment: Mapping[str, str]) -> Reference:
 
 def _profile(args: Args, environment: Mapping[str, str]) -> tuple[Profile, Reference]:
     word = args.text("profile") or environment.get("LASTCALL_PROFILE") or "native"
+    name, version = word, Reference.RECORDED.value
     if word.startswith(f"{Profile.COMPAT}-"):
-        word, version = Profile.COMPAT.value, word.removeprefix(f"{Profile.COMPAT}-")
-    else:
-        version = Reference.RECORDED.value
+        name, version = Profile.COMPAT.value, word.removeprefix(f"{Profile.COMPAT}-")
     try:
-        return Profile(word), Reference(version)
+        return Profile(name), Reference(version)
     except ValueError:
         raise BadConfig(
             f"there is no profile {word!r}", hint="Use native, compat or compat-2.1.332.", where="LASTCALL_PROFILE"
@@ -296,6 +298,33 @@ def client_servers(configs: Iterable[str]) -> tuple[str, ...]:
         entries = listed.items() if isinstance(listed, dict) else ()
         names += [name for name, entry in entries if isinstance(entry, dict) and entry.get("type") == "sdk"]
     return tuple(dict.fromkeys(names))
+
+
+def goes_on(args: Args, profile: Profile, stdin: Stdin) -> bool:
+    """Whether the last run of a session is meant to be continued: it is named, and there is no prompt."""
+    named = args.text("resume") is not None or args.on("continue")
+    if profile is Profile.COMPAT or not named or args.text("input_format") == "stream-json":
+        return False
+    from_stdin = stdin.piped and args.text("json_schema") != "-"
+    return not (args.prompt or "").strip() and not (from_stdin and stdin.read().strip())
+
+
+def continued(config: RunConfig, args: Args) -> RunConfig:
+    """The configuration for continuing a run, under the contract that it was begun with unless another one is given.
+
+    Raises `UsageError`, `JournalError`.
+    """
+    config = replace(config, unfinished=True)
+    text = recorded_schema(config) if config.contract is None else ""
+    if not text:
+        return config
+    contract = compile_contract(
+        parse_schema(text, profile=config.profile),
+        profile=config.profile,
+        assert_formats=not args.on("no_format"),
+        strict_values=args.on("strict_values"),
+    )
+    return replace(config, contract=contract)
 
 
 def prompt_of(args: Args, stdin: Stdin) -> str:
