@@ -10,7 +10,7 @@ Must not go in here: what the schema says.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from lastcall.contract.json_text import JsonFault, pointer_token, read_json
@@ -29,8 +29,15 @@ _STUBS: Final = frozenset({
 _WRAPPERS: Final = frozenset(
     {"output", "result", "data", "response", "answer", "json", "object", "value", "item", "input"}
 )
+WRAPPED: Final = "wrapped_object"
+"""The code of a wrapper around what is the object beyond doubt."""
 _MOST: Final = 20
 """Findings about one value."""
+_OUSTING: Final = frozenset({
+    "type", "enum", "const", "pattern", "format", "maxLength", "maxItems", "uniqueItems", "additionalProperties",
+    "unevaluatedProperties", "false schema", "quote",
+})  # fmt: skip
+"""Problems that a value is mended of by going away or by being another."""
 _LOST: Final = 0.2
 """An object that keeps less than this share of a rejected draft's text is degenerate."""
 _ENOUGH: Final = 80
@@ -50,24 +57,31 @@ def strings(value: JsonValue) -> Iterator[tuple[str, str]]:
             stack.extend((f"{path}/{i}", node[i]) for i in range(len(node) - 1, -1, -1))
 
 
-def warnings_of(value: JsonValue, schema: JsonObject) -> tuple[RunWarning, ...]:
-    """What looks wrong in a valid value, at most twenty findings."""
-    found: list[RunWarning] = []
-    if isinstance(value, dict) and len(value) == 1:
-        ((key, inner),) = value.items()
-        properties = schema.get("properties")
-        declared = isinstance(properties, dict) and key in properties
-        if key.lower() in _WRAPPERS and not declared and isinstance(inner, dict):
-            found.append(
-                RunWarning(
-                    "wrapper_key", f"the object is wrapped in one undeclared key, {key!r}", f"/{pointer_token(key)}"
-                )
-            )
+def warnings_of(
+    value: JsonValue, schema: JsonObject, fits: Callable[[JsonValue], bool] = lambda _: False
+) -> tuple[RunWarning, ...]:
+    """What looks wrong in a valid value, at most twenty findings. `fits` asks the schema about another value."""
+    found: list[RunWarning] = list(_wrapping(value, schema, fits))
     for path, text in strings(value):
         if len(found) >= _MOST:
             break
         found.extend(RunWarning(code, message, path) for code, message in _marks(text))
     return tuple(found[:_MOST])
+
+
+def _wrapping(value: JsonValue, schema: JsonObject, fits: Callable[[JsonValue], bool]) -> Iterator[RunWarning]:
+    """One undeclared key around an object. Certain where what is in it has declared properties and fits by itself."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return
+    ((key, inner),) = value.items()
+    properties = schema.get("properties")
+    declared = properties if isinstance(properties, dict) else {}
+    if key in declared or not isinstance(inner, dict):
+        return
+    certain = not declared.keys().isdisjoint(inner) and fits(inner)
+    if certain or key.lower() in _WRAPPERS:
+        code = WRAPPED if certain else "wrapper_key"
+        yield RunWarning(code, f"the object is wrapped in one undeclared key, {key[:60]!r}", f"/{pointer_token(key)}")
 
 
 def _marks(text: str) -> Iterator[tuple[str, str]]:
@@ -85,16 +99,18 @@ def _is_json(text: str) -> bool:
     return not isinstance(read, JsonFault) and isinstance(read.value, dict | list) and bool(read.value)
 
 
-def degenerate(text: str, rejected: tuple[str, ...]) -> Problem | None:
+def degenerate(text: str, rejected: tuple[str, ...], told: tuple[tuple[Problem, ...], ...] = ()) -> Problem | None:
     """Why an object is taken for a stub: it lost most of the text of a rejected draft, or is filled with placeholders.
 
-    A word that a draft held too is no placeholder: the model means it.
+    A word that a draft held too is no placeholder: the model means it. `told` are the problems of the drafts, one tuple
+    each: a value that had to be shorter, or another, or away, is no loss.
     """
     drafts = [_strings_of(draft) for draft in rejected]
     now = list(_strings_of(text).items())
     meant = {s for draft in drafts for s in draft.values()}
-    kept = sum(len(s.strip()) for _, s in now)
-    before = max((sum(len(s.strip()) for s in draft.values()) for draft in drafts), default=0)
+    kept = _weight(s for _, s in now)
+    owed = zip(drafts, told or ((),) * len(drafts), strict=True)
+    before = max((_weight(_unfaulted(draft, problems)) for draft, problems in owed), default=0)
     stubs = [(path, s) for path, s in now if s not in meant and s.strip().strip(".").lower() in _STUBS]
     if stubs and len(stubs) * 2 >= len(now):
         path, stub = stubs[0]
@@ -106,6 +122,25 @@ def degenerate(text: str, rejected: tuple[str, ...]) -> Problem | None:
             f"lost most of what the rejected draft held ({kept} of {before} characters of text are left)",
         )
     return None
+
+
+def _unfaulted(draft: dict[str, str], problems: tuple[Problem, ...]) -> Iterator[str]:
+    """The strings of a draft that no problem wanted away."""
+    faulty = {_place(p) for p in problems if p.keyword in _OUSTING}
+    for path, text in draft.items():
+        above = (path[:at] for at, character in enumerate(path) if character == "/")
+        if path not in faulty and faulty.isdisjoint(above):
+            yield text
+
+
+def _place(problem: Problem) -> str:
+    name = problem.params.get("additionalProperty", problem.params.get("unevaluatedProperty"))
+    return problem.path if not isinstance(name, str) else f"{problem.path}/{pointer_token(name)}"
+
+
+def _weight(texts: Iterable[str]) -> int:
+    """How much a value says: the characters of its different words. A filler that is repeated says nothing more."""
+    return sum(len(word) for word in {word for text in texts for word in text.split()})
 
 
 def _strings_of(text: str) -> dict[str, str]:

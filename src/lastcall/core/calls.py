@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from lastcall.contract import Contract, hook_words, wording
 from lastcall.contract.finishing_tools import DECLINE, FINISH, is_finishing, read_decline
-from lastcall.contract.suspicion import degenerate
+from lastcall.contract.suspicion import WRAPPED, degenerate
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInput
 from lastcall.core import hooking
 from lastcall.core import records as r
@@ -210,6 +210,11 @@ def _attach(draft: Draft, held: r.HeldBack, beside: tuple[CallId, ...]) -> None:
         draft.note(r.AttemptRevised(attachment.call_id, VerdictKind.ACCEPTED))
     for warning in held.warnings:
         draft.note(r.Warned(warning))
+    before = draft.state.surviving
+    if before is not None and before.text != attachment.text:
+        draft.note(
+            r.Warned(RunWarning("other_object", "another object passed too and was discarded: the last one counts"))
+        )
     draft.note(r.Attached(attachment, beside))
     _tell(draft, attachment.call_id, ResultKind.ACCEPTED, wording.ACCEPTED)
 
@@ -232,15 +237,19 @@ def _tell(draft: Draft, call_id: CallId, kind: ResultKind, words: str) -> None:
 
 
 def _guard(draft: Draft, verdict: Accepted) -> Accepted | Rejected:
-    """Send an object back once that lost what a rejected draft held; the second time it is taken with a warning."""
+    """Send an object back once that is wrapped, or lost what a rejected draft held; then it is taken with a warning."""
     state = draft.state
-    rejected = tuple(a.draft for a in state.attempts if a.verdict is VerdictKind.REJECTED)
+    wrapped = next((w for w in verdict.warnings if w.code == WRAPPED), None)
+    if wrapped is not None and state.policy.guards_degenerate and not state.sent_back_for(WRAPPED):
+        hint = "send what is in it as the whole input; if the key is meant, send the same again"
+        return Rejected((Problem(wrapped.path, WRAPPED, wrapped.message, {"hint": hint}),), 1)
+    rejected = tuple(a for a in state.attempts if a.verdict is VerdictKind.REJECTED)
     if not state.policy.guards_degenerate or not rejected:
         return verdict
-    problem = degenerate(verdict.text, rejected)
+    problem = degenerate(verdict.text, tuple(a.draft for a in rejected), tuple(a.problems for a in rejected))
     if problem is None:
         return verdict
-    if not state.degenerate_guarded:
+    if not state.sent_back_for("degenerate"):
         return Rejected((problem,), 1)
     warning = RunWarning("degenerate", problem.message, problem.path)
     return replace(verdict, warnings=(*verdict.warnings, warning))

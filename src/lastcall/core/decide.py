@@ -48,7 +48,7 @@ from lastcall.nouns.tools import ToolCall
 
 REFUSAL = "refusal"
 STREAM = "stream"
-"""The one feature of a deployment (`wire.dialect.Feature`) that nobody misses."""
+"""A feature of a deployment (`wire.dialect.Feature`) that nobody misses; without `TOOLS` the envelope's channel says so."""
 
 CUT_REASONS = frozenset({"max_tokens", REFUSAL, "model_context_window_exceeded"})
 """Stop reasons of a reply that was cut off; after all but a refusal the model may be asked to go on."""
@@ -234,7 +234,7 @@ def _request_failed(draft: Draft, event: e.RequestFailed) -> None:
 def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
     """Go on without a refused feature; without tool calls only in the JSON format, if no other tools are in play."""
     draft.note(notes.feature_dropped(event, _taken_back(draft, ())))
-    if event.feature != STREAM:
+    if event.feature not in (STREAM, TOOLS):
         words = f"the deployment refused {event.feature}; it was asked without"
         draft.note(r.Warned(RunWarning("feature_dropped", words)))
     if event.feature != TOOLS:

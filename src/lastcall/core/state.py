@@ -193,11 +193,10 @@ class RunState(Struct, frozen=True, kw_only=True):
         same = takewhile(lambda a: _gist(a) == _gist(seen[-1]), reversed(seen))
         return len({a.request for a in same})
 
-    @property
-    def degenerate_guarded(self) -> bool:
-        """Whether an object was already sent back for having lost what a rejected draft held."""
+    def sent_back_for(self, keyword: str) -> bool:
+        """Whether an attempt was already rejected with such a problem, for what is sent back only once."""
         told = (a for a in self.attempts if a.verdict is not VerdictKind.RETRACTED)
-        return any(p.keyword == "degenerate" for a in told for p in a.problems)
+        return any(p.keyword == keyword for a in told for p in a.problems)
 
     @property
     def unanswered(self) -> tuple[ToolCall, ...]:

@@ -75,6 +75,18 @@ def test_open_tags_without_end_take_no_time():
     assert time.perf_counter() - began < 2
 
 
+def test_a_wrapper_around_what_fits_is_certain_whatever_its_name():
+    schema = {"properties": {"notes": {}, "tags": {}}}
+    value = {"$PARAMETER_NAME": {"notes": "n"}}
+    message = "the object is wrapped in one undeclared key, '$PARAMETER_NAME'"
+    assert warnings_of(value, schema, lambda v: v == {"notes": "n"}) == (
+        RunWarning("wrapped_object", message, "/$PARAMETER_NAME"),
+    )
+    assert warnings_of(value, schema, lambda _: False) == ()
+    assert warnings_of({"by_user": {"u1": 3}}, schema, lambda _: True) == ()
+    assert codes(value) == []
+
+
 # -- degenerate -----------------------------------------------------------------------------------------------------
 
 LONG = '{"title":"' + "x" * 100 + '"}'
@@ -118,3 +130,25 @@ def test_what_cannot_be_read_is_no_stub():
 def test_nothing_is_too_odd_to_be_looked_at(text, drafts):
     degenerate(text, tuple(drafts))
     warnings_of({"a": text, "b": list(drafts)}, {"properties": []})
+
+
+def test_words_that_repeat_weigh_once():
+    assert degenerate('{"body":"short"}', ('{"body":"' + "lorem " * 1000 + '"}',)) is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "stays"),
+    [
+        (Problem("/notes", "type", "must be integer"), False),
+        (Problem("/notes/0", "maxLength", "must be shorter"), False),
+        (Problem("/notes", "maxItems", "fewer"), False),
+        (Problem("", "additionalProperties", "no", {"additionalProperty": "notes"}), False),
+        (Problem("", "unevaluatedProperties", "no", {"unevaluatedProperty": "notes"}), False),
+        (Problem("/note", "type", "must be integer"), True),
+        (Problem("", "required", "must have more", {"missingProperty": "x"}), True),
+        (Problem("/notes", "minItems", "more"), True),
+    ],
+)
+def test_what_a_problem_wanted_away_is_no_loss(problem, stays):
+    draft = '{"notes":["' + " ".join(f"word{n}" for n in range(40)) + '"]}'
+    assert (degenerate('{"notes":[]}', (draft,), ((problem,),)) is not None) == stays

@@ -172,7 +172,11 @@ def test_a_call_of_an_unknown_tool_is_given_to_the_tools_and_is_no_side_effect()
 
 # -- degenerate answers -----------------------------------------------------------------------------------------------
 
-LONG = '{"title":"' + "The disk of db-1 filled up because log rotation was off. " * 3 + '","count":"3"}'
+LONG = (
+    '{"title":"'
+    "The disk of db-1 filled up because log rotation was off; writes failed from 02:10 until the volume grew."
+    '","count":"3"}'
+)
 
 
 def test_an_object_that_lost_what_a_rejected_draft_held_is_sent_back_once_and_then_taken_with_a_warning():
@@ -404,3 +408,33 @@ def test_a_cut_off_call_is_an_attempt_with_its_text(reason):
         (VerdictKind.CUT_OFF, BROKEN.text),
         (VerdictKind.CUT_OFF, GOOD),
     ]
+
+
+# -- what is taken only at the second time ----------------------------------------------------------------------------
+
+WRAPPED = '{"$PARAMETER_NAME":{"title":"Disk","count":3}}'
+
+
+def test_an_object_in_one_undeclared_key_is_sent_back_once_and_then_taken_with_a_warning():
+    contract = contract_of({"type": "object", "properties": {"title": {"type": "string"}}})
+    play = run(native(), contract)
+    records = play.reply(finish("c1", WRAPPED))
+    assert play.verdicts == ["rejected"]
+    assert "send what is in it as the whole input" in contents(records)[0]
+    play.reply(finish("c2", WRAPPED))
+    assert isinstance(play.outcome, Answered)
+    assert [w.code for w in play.state.warnings] == ["wrapped_object"]
+
+
+def test_of_two_objects_that_disagree_the_discarded_one_is_told():
+    play = run()
+    play.reply(finish("c1", '{"title":"Disk","count":1}'), finish("c2", '{"title":"Disk","count":2}'))
+    assert isinstance(play.outcome, Answered)
+    assert play.outcome.attachment.text == '{"title":"Disk","count":2}'
+    assert [w.code for w in play.state.warnings] == ["other_object"]
+
+
+def test_the_same_object_twice_is_one():
+    play = run()
+    play.reply(finish("c1", '{"title":"Disk","count":1}'), finish("c2", '{"title":"Disk","count":1}'))
+    assert play.state.warnings == ()

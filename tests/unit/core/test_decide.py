@@ -972,6 +972,13 @@ def test_without_tool_calls_a_run_that_needs_them_fails(setting):
     assert play.outcome == Failed(FailureKind.BAD_REQUEST, "the deployment has no tool calls: no tools")
 
 
+def test_a_feature_that_the_deployment_refused_is_told_of():
+    play = run()
+    play.hear(e.ChannelChanged(1, "strict", "the grammar is too large"))
+    warning = RunWarning("feature_dropped", "the deployment refused strict; it was asked without")
+    assert play.state.warnings == (warning,)
+
+
 def test_a_feature_less_voids_what_was_said_and_goes_on():
     play = run()
     play.starts("one")

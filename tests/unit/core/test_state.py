@@ -93,9 +93,9 @@ def test_repeats_are_the_replies_in_a_row_that_sent_the_same(attempts, repeats):
 
 def test_only_a_stub_that_the_model_was_told_of_counts_as_sent_back():
     stub = Problem("", "degenerate", "lost most")
-    assert not state(attempt(1, V.REJECTED)).degenerate_guarded
-    assert state(attempt(1, V.REJECTED, problem=stub)).degenerate_guarded
-    assert not state(attempt(1, V.RETRACTED, problem=stub)).degenerate_guarded
+    assert not state(attempt(1, V.REJECTED)).sent_back_for("degenerate")
+    assert state(attempt(1, V.REJECTED, problem=stub)).sent_back_for("degenerate")
+    assert not state(attempt(1, V.RETRACTED, problem=stub)).sent_back_for("degenerate")
 
 
 def test_unanswered_are_the_latest_replys_calls_without_a_result():
