@@ -46,7 +46,6 @@ from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, Term
 from lastcall.providers import Provider
 from lastcall.runtime.finish import finish
 from lastcall.runtime.limits import Deadline
-from lastcall.runtime.message_ids import LivingIds
 from lastcall.runtime.ports import Ports, Price
 
 
@@ -61,7 +60,6 @@ class Driver:
         self._requests: dict[int, anyio.CancelScope] = {}
         self._calls: dict[str, anyio.CancelScope] = {}
         self._deadline: Deadline | None = None
-        self._ids = LivingIds()
         self._started = 0.0
 
     @property
@@ -128,7 +126,7 @@ class Driver:
             near = self._deadline.before(event, self._ports.clock.monotonic())
             if near is not None:
                 await self._take(decide(self.state, near))
-        await self._take(decide(self.state, self._ids.heard(event, self.state.retracted_messages)))
+        await self._take(decide(self.state, event))
 
     async def _take(self, step: Step) -> None:
         """Make a step true: on disk, shown, then acted on. A step that cannot be written never happened."""
