@@ -101,9 +101,9 @@ class Play:
             new += step.records
         return new
 
-    def resume(self) -> list[r.Record]:
+    def resume(self, *, reopens: bool = False) -> list[r.Record]:
         """The process died and another one goes on."""
-        step = resume(self.state)
+        step = resume(self.state, reopens=reopens)
         self._take(step)
         return list(step.records)
 

@@ -90,7 +90,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("--setting-sources", "<sources>", "Settings files to read: user, project, local. None by default.", "Session"),
     Flag("--bare", help="Read no settings, memory or plugins (so it is by default).", group="Session"),
     Flag("--session-id", "<uuid>", "The session's id.", "Session"),
-    Flag("--resume", "<session>", "Go on with a session.", "Session", short="-r"),
+    Flag("--resume", "<session>", "Go on with a session; without a prompt, its unfinished run is continued.", "Session", short="-r"),
     Flag("--continue", help="Go on with the latest session of this directory.", group="Session", short="-c"),
     Flag("--fork-session", help="Resume under a new id.", group="Session"),
     Flag("--resume-session-at", "<message>", "Resume up to this message.", "Session"),

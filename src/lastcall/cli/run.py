@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 
 from lastcall.cli.args import Args, BadFlag
-from lastcall.cli.config import Stdin, choose_profile, prompt_of, resolve
+from lastcall.cli.config import Stdin, choose_profile, continued, goes_on, prompt_of, resolve
 from lastcall.cli.exits import FAULT, exit_code, usage_code
 from lastcall.cli.output import Notes, Output
 from lastcall.cli.report import write_report
@@ -145,7 +145,9 @@ def run_print(
             from lastcall.cli.stream import run_stream  # noqa: PLC0415 -- a mode of its own
 
             return run_stream(config, show)
-        prompt = prompt_of(args, stdin)
+        if goes_on(args, profile, stdin):
+            config = continued(config, args)
+        prompt = "" if config.unfinished else prompt_of(args, stdin)
         if args.on("explain"):
             _explain(config, notes)
         return anyio.run(_once, config, prompt, show, opener)
@@ -164,7 +166,7 @@ def run_print(
 
 async def _once(config: RunConfig, prompt: str, show: Show, opener: Opener) -> int:
     async with opener(config, show.publisher) as session:
-        result = await with_signals(session, lambda: session.run(prompt))
+        result = await with_signals(session, session.go_on if config.unfinished else lambda: session.run(prompt))
         show.result(result, show.stage(session.stage))
         return exit_code(result.outcome, config.profile)
 

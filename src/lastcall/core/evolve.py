@@ -38,7 +38,8 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.Started():
             return _started(state, record)
         case r.Resumed():
-            return replace(_void_open_reply(state), outstanding=False, running=())
+            open_again = replace(_void_open_reply(state), outstanding=False, running=(), outcome=None, halt=None)
+            return replace(open_again, limits_hit=frozenset(), limits_near=frozenset())
         case r.Ended():
             ended = _void_open_reply(state, keeps_text=state.policy.eager)
             return replace(ended, outcome=record.outcome, outstanding=False, running=(), held=(), hooking=())

@@ -38,6 +38,8 @@ class Opened(Struct, frozen=True, tag=True):
     at: float
     contract_digest: str = ""
     schema_text: str = ""
+    rules: tuple[str, ...] = ()
+    """Names of the contract's rules and checks, which a journal cannot hold."""
 
 
 class Started(Struct, frozen=True, tag=True):

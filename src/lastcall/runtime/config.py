@@ -59,6 +59,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     session_id: str | None = None
     resume: str | None = None
     continue_latest: bool = False
+    unfinished: bool = False
+    """Whether the session's last run is continued, instead of being closed before the next prompt."""
     fork: bool = False
     persist: bool = True
     state_dir: str = ""

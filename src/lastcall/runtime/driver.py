@@ -89,8 +89,8 @@ class Driver:
         return await self._drive(decide(self.state, prompted))
 
     async def go_on(self) -> TerminalResult:
-        """Continue a run that a crash cut off; what was open is told as interrupted."""
-        return await self._drive(resume(self.state))
+        """Continue a run that a crash cut off, or that was ended from outside; what was open is told as interrupted."""
+        return await self._drive(resume(self.state, reopens=True))
 
     # -- the loop ---------------------------------------------------------------------------------------------------
 

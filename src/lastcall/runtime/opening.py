@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from lastcall.contract import Contract
 from lastcall.contract.hook_words import RESUME_SAID, RESUME_TOLD
 from lastcall.core import records as r
 from lastcall.core.decide import decide
 from lastcall.core.events import Interrupted
 from lastcall.core.evolve import evolve
+from lastcall.core.resume import can_go_on
 from lastcall.core.state import RunState, Setting, begin
 from lastcall.errors import BadConfig
 from lastcall.journal.load import load
@@ -70,13 +72,41 @@ def open_state(config: RunConfig, setting: Setting, model: str) -> Opened:
     state = begin(setting)
     for record in before:
         state = evolve(state, record)
+    if config.unfinished and not can_go_on(state):
+        journal.close()
+        raise BadConfig(
+            "the last run of this session came to its end", hint="Give a prompt to go on.", where="--resume"
+        )
     added: list[r.Record] = [_opened(config, session_id, model)]
-    added += _taken_up(state, config.profile) if earlier is not None else []
+    added += _taken_up(state, config.profile) if earlier is not None and not config.unfinished else []
     at = SystemClock().wall()
     journal.append((*(() if reopened else before), *added), at=at)
     for record in added:
         state = evolve(state, record)
     return Opened(state, journal, path)
+
+
+def _rules_of(contract: Contract) -> tuple[str, ...]:
+    return (*(rule.name for rule in contract.rules), *(check.name for check in contract.checks))
+
+
+def recorded_schema(config: RunConfig) -> str:
+    """The schema's text of the session to go on with; `""` if it had none.
+
+    Raises `BadConfig` when there is no such session, and when its contract had rules, which no journal holds.
+    """
+    earlier = _earlier(config, Sessions(config.state_dir))
+    if earlier is None:
+        return ""
+    before = load(earlier.path).records if earlier.path else earlier.records
+    last = next((x for x in reversed(before) if isinstance(x, r.Opened)), None)
+    if last is not None and last.rules:
+        raise BadConfig(
+            f"the run's contract had rules that its journal does not hold: {', '.join(last.rules)}",
+            hint="Give --json-schema (and the rules) again.",
+            where="--resume",
+        )
+    return last.schema_text if last is not None else ""
 
 
 def _opened(config: RunConfig, session_id: SessionId, model: str) -> r.Opened:
@@ -90,6 +120,7 @@ def _opened(config: RunConfig, session_id: SessionId, model: str) -> r.Opened:
         at=SystemClock().wall(),
         contract_digest=contract.digest if contract is not None else "",
         schema_text=contract.schema.text if contract is not None else "",
+        rules=_rules_of(contract) if contract is not None else (),
     )
 
 

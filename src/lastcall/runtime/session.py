@@ -76,6 +76,10 @@ class Session:
         """One user message to its result."""
         return await self.driver.run((TextBlock(prompt),), uuid=uuid)
 
+    async def go_on(self) -> TerminalResult:
+        """Continue the session's last run (`RunConfig.unfinished`) to its result."""
+        return await self.driver.go_on()
+
     def set_model(self, model: str | None) -> str:
         """Another model from the next request on (`None`: the one that the session began with); its full name.
 

@@ -31,7 +31,7 @@ class ToolKit:
     """The tools of a session. `permissions` may change between calls (`set_mode`)."""
 
     def __init__(self, config: RunConfig, client: ClientSide = NOBODY, *, sparing: bool = False) -> None:
-        """`sparing`: each tool that the model is shown costs it seconds, so only `Read` is offered unless more are named."""
+        """`sparing`: each tool on offer costs the model seconds, so it is only `Read` unless more are named."""
         home = config.environment.get("HOME", "")
         self.permissions = Permissions(
             allow=parse_rules(config.allowed_tools, where="--allowedTools"),

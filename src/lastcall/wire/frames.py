@@ -125,6 +125,8 @@ class Framer:
             case r.Started():
                 self._prompt_uuid = record.uuid
                 return [self.init()]
+            case r.Resumed():
+                return [self.init()]
             case r.Asked() if self._stage.partial:
                 return [self._frame("system", {"subtype": "status", "status": "requesting"})]
             case r.ReplyBegan():

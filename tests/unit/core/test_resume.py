@@ -18,6 +18,7 @@ from lastcall.core.state import RunState, begin
 from lastcall.core.step import Step
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.messages import TextBlock
+from lastcall.nouns.result import Answered, Failed, FailureKind, Limit, Signal, Stopped
 from lastcall.nouns.tools import ResultKind
 from lastcall.wire.journal import JournalStep, decode_line, encode_step
 from machine_tools import BAD, CHECKED, COMPAT_CONTRACT, GOOD, OTHER, WORSE, Play, call, decline, finish, kinds
@@ -173,3 +174,49 @@ def _settle(play: Play) -> None:
         play.hear(e.ChecksFinished(waiting[0], (), ()))
     else:
         play.reply("Done.")
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        e.Interrupted(Signal.TERMINATE, "u"),
+        e.Faulted(Failed(FailureKind.JOURNAL, "no space left")),
+        e.LimitHit(Limit.DEADLINE),
+    ],
+    ids=["signal", "disk", "deadline"],
+)
+def test_a_run_that_was_ended_from_outside_can_be_continued(ending):
+    play = Play()
+    play.prompt()
+    play.reply(call("c1", "Bash"), finish("c2", BAD))
+    play.hear(ending)
+    assert play.outcome is not None
+    assert play.resume() == []
+    play.resume(reopens=True)
+    assert play.outcome is None
+    assert play.state.outstanding
+    assert play.answers()["c1"] is ResultKind.INTERRUPTED
+    assert play.verdicts == ["rejected"]
+    play.reply(finish("c3"))
+    assert isinstance(play.outcome, Answered)
+    assert len(play.state.attempts) == 2
+
+
+def test_a_run_out_of_turns_goes_on_when_it_has_more():
+    play = Play(native(max_turns=1, reserves=False))
+    play.prompt()
+    play.reply(finish("c1", BAD))
+    assert play.outcome == Stopped(Limit.TURNS, "1")
+    play.resume(reopens=True)
+    assert play.outcome == Stopped(Limit.TURNS, "1")
+    play.state = replace(play.state, setting=replace(play.state.setting, policy=native(max_turns=2, reserves=False)))
+    play.resume(reopens=True)
+    play.reply(finish("c2"))
+    assert isinstance(play.outcome, Answered)
+
+
+def test_a_run_that_a_hook_ended_stays_ended():
+    play = Play()
+    play.prompt()
+    stopped = evolve(play.state, r.Ended(Stopped(Limit.STOP_HOOK, "enough")))
+    assert resume(stopped, reopens=True) == Step(stopped, (), ())
