@@ -47,3 +47,8 @@ def denied_by_hook(reason: str, profile: Profile) -> str:
 RESUME_TOLD: Final = "Continue from where you left off."
 RESUME_SAID: Final = "No response requested."
 """What the reference puts between a session that ended on the user's side and its next prompt."""
+
+
+def stop_bound(times: int, words: str) -> str:
+    """Why a run ended that Stop hooks would have kept going for ever."""
+    return f"a Stop hook kept the run from ending {times} times: {words}"

@@ -295,6 +295,10 @@ def _stop_heard(draft: Draft, verdict: HookVerdict) -> None:
         _conclude(draft)
         return
     policy = state.policy
+    if policy.stop_blocks is not None and state.stop_blocks >= policy.stop_blocks:
+        words = "; ".join(verdict.blocked) or verdict.halt or ""
+        _end(draft, Stopped(Limit.STOP_HOOK, hook_words.stop_bound(policy.stop_blocks, words)))
+        return
     unused = state.contract is not None and r.NudgeKind.ENFORCE not in state.nudges
     if unused and (policy.eager or verdict.halt is None):
         draft.note(r.Nudged(r.NudgeKind.ENFORCE, _enforce_words(state)))

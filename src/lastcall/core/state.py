@@ -182,6 +182,11 @@ class RunState(Struct, frozen=True, kw_only=True):
         return any(a.before is VerdictKind.ACCEPTED for a in self.attempts)
 
     @property
+    def stop_blocks(self) -> int:
+        """How often Stop hooks kept this run from ending."""
+        return self.nudges.count(NudgeKind.STOP_HOOK)
+
+    @property
     def repeats(self) -> int:
         """In how many replies in a row the latest rejected arguments came with the same problems; 0 if it was not rejected.
 

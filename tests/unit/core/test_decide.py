@@ -1163,3 +1163,14 @@ def test_a_tool_that_acts_is_told_of_as_a_side_effect():
     play = run()
     play.reply(call("c1", "Bash"), call("c2", "Fly"))
     assert [(x.tool, x.status) for x in play.state.side_effects] == [("Bash", "started")]
+
+
+def test_stop_hooks_cannot_keep_a_run_going_for_ever():
+    play = hooked(HookPoint.STOP)
+    for _ in range(5):
+        play.reply("Done.")
+        play.hear(heard(HookPoint.STOP, blocked=("never",)))
+        assert play.outcome is None
+    play.reply("Done.")
+    play.hear(heard(HookPoint.STOP, blocked=("never",)))
+    assert play.outcome == Stopped(Limit.STOP_HOOK, "a Stop hook kept the run from ending 5 times: never")
