@@ -30,9 +30,9 @@ class Policy(Struct, frozen=True, kw_only=True):
     `forces`: a nudge forces the choice of a finishing tool. `reserves`: the last turn that fits is a reserved last call.
     `declines`: the decline tool is offered. `cuts_repeats`: the same rejected arguments three times in a row end the run.
     `guards_degenerate`: an object that lost what a rejected draft held is sent back once. `continues` times in a row a
-    reply that was cut off or paused is asked to go on. `stop_blocks` times Stop hooks may keep
-    a run from ending (`None`: always). `nudges_silence`: a reply without visible output is asked for one
-    before anything else. `joins_user_text`: user messages are put together as the reference does.
+    reply that was cut off or paused is asked to go on. `stop_blocks` times Stop hooks may keep a run from ending
+    (`None`: always). `nudges_silence`: a reply without visible output is asked for one before anything else.
+    `joins_user_text`: user messages are put together as the reference does.
     """
 
     profile: Profile
