@@ -1,0 +1,292 @@
+"""Rules in CEL: an expression that is true of a good object.
+
+The object's top-level members are names in the expression, `this` is the whole object. JSON has one kind of number, and so
+has a rule: numbers are compared and computed exactly, whatever their spelling (`2`, `2.0`), and `5 / 2` is 2.5. Besides
+CEL's own functions there are `sum`, `min`, `max` and `abs`. A comment at the end (`// ...`) is what the model is told.
+
+Must not go in here: any other kind of rule; the schema.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+from lastcall.contract.json_text import write_json
+from lastcall.errors import BadRule, MissingExtra
+from lastcall.nouns.attachment import Problem
+from lastcall.nouns.json import JsonValue
+
+KEYWORD: Final = "rule"
+"""The keyword of a problem that a rule found."""
+
+_COMMENT: Final = re.compile(r"//\s*([^\"'\n]+?)\s*\Z")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_UNDECLARED: Final = re.compile(r"undeclared reference to '([^']+)'")
+_RESERVED: Final = frozenset({"in", "true", "false", "null", "this"})
+_LARGEST: Final = 5_000
+"""Decimal exponents that a rule computes with."""
+_WORDS: Final = 300
+"""Characters of an expression or an error in a sentence."""
+
+
+class _Broken(Exception):  # noqa: N818 -- never leaves this file
+    """The expression has no value for this object."""
+
+
+class CelRule:
+    """One expression. Made only by `cel_rule`."""
+
+    __slots__ = ("_run", "name", "words")
+
+    def __init__(self, expression: str, run: Callable[[Mapping[str, Any]], Any]) -> None:
+        comment = _COMMENT.search(expression)
+        self.name = expression
+        self.words = comment.group(1) if comment else f"must satisfy the rule {_cut(expression)}"
+        self._run = run
+
+    def problems(self, value: JsonValue) -> tuple[Problem, ...]:
+        """Nothing if it is true of the object; an expression that has no value for it is a problem too."""
+        try:
+            passed = self._truth(value)
+        except _Broken as error:
+            return (Problem("", KEYWORD, f"the rule {_cut(self.name)} could not be evaluated: {error}"),)
+        return () if passed else (Problem("", KEYWORD, self.words),)
+
+    def try_on(self, sample: JsonValue, names: frozenset[str]) -> None:
+        """Refuse an expression that can be true of no object: it gives no truth value, or uses a name nobody has.
+
+        `sample` is an object that fits the schema, `names` are its members' possible names. Raises `BadRule`.
+        """
+        try:
+            self._truth(sample)
+        except _Broken as error:
+            unknown = _UNDECLARED.search(str(error))
+            if "gives" in str(error) or (unknown and unknown.group(1) not in names):
+                raise BadRule(f"{error}.", hint="Name members of the object, or this.", where=self.name) from None
+
+    def _truth(self, value: JsonValue) -> bool:
+        try:
+            result = self._run(_names(value))
+        except RecursionError:
+            raise _Broken("the object nests too deeply") from None
+        except Exception as error:  # noqa: BLE001 -- a foreign evaluator on a foreign expression
+            raise _Broken(_cause(error)) from None
+        if type(result).__name__ not in ("bool", "BoolType"):
+            raise _Broken(f"it gives {_cut(str(result))}, which is neither true nor false")
+        return bool(result)
+
+
+def cel_rule(expression: str) -> CelRule:
+    """The rule that an expression is. Raises `BadRule` for one that cannot be read, `MissingExtra` without the library."""
+    try:
+        import celpy  # noqa: PLC0415 -- an extra, and heavy
+    except ImportError:
+        raise MissingExtra(
+            "Rules in CEL need cel-python, which is not installed.",
+            hint="Install it with: pip install 'lastcall[rules]'",
+        ) from None
+    environment = celpy.Environment()
+    try:
+        tree = environment.compile(expression)
+    except RecursionError:
+        raise BadRule("the rule nests too deeply.", where=_cut(expression)) from None
+    except Exception as error:  # noqa: BLE001 -- the parser's own exceptions, whatever they are called
+        first = " ".join(str(error).split())
+        raise BadRule(f"the rule is no CEL expression: {_cut(first)}", where=_cut(expression)) from None
+    return CelRule(expression, environment.program(tree, functions=_functions()).evaluate)
+
+
+def _cause(error: Exception) -> str:
+    """What went wrong, in the words of whoever raised it: the evaluator keeps those in its third argument."""
+    said = str(error.args[0]) if error.args else str(error)
+    inner = error.args[2] if len(error.args) > 2 else ()
+    if isinstance(inner, tuple) and inner and isinstance(inner[0], str) and "overload" not in said:
+        said = inner[0]
+    unknown = _UNDECLARED.search(said) or _UNDECLARED.search(str(error))
+    return f"undeclared reference to '{unknown.group(1)}'" if unknown else _cut(" ".join(said.split()))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WORDS else f"{text[: _WORDS - 1]}…"
+
+
+# -- values ---------------------------------------------------------------------------------------------------------
+
+
+def _names(value: JsonValue) -> dict[str, Any]:
+    """What an expression can name."""
+    whole = _value(value)
+    members = whole.items() if isinstance(whole, dict) else ()
+    names = {str(k): v for k, v in members if _NAME.fullmatch(k) and k not in _RESERVED}
+    return {**names, "this": whole}
+
+
+def _value(value: JsonValue) -> Any:
+    from celpy import celtypes  # noqa: PLC0415 -- an extra
+
+    match value:
+        case bool():
+            return celtypes.BoolType(value)
+        case str():
+            return celtypes.StringType(value)
+        case int() | float() | Decimal():
+            return _number(value)
+        case list():
+            return celtypes.ListType([_value(item) for item in value])
+        case dict():
+            return celtypes.MapType({celtypes.StringType(key): _value(member) for key, member in value.items()})
+        case None:
+            return None
+
+
+def _number(value: Any) -> Fraction:
+    """A number of the object or of the expression, exactly as it was written."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, float):
+        return Fraction(repr(float(value)))
+    if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST:
+        raise ValueError("a number is too large to compute with")
+    return Fraction(value) if isinstance(value, Decimal) else Fraction(int(value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, Decimal, Fraction)) and type(value).__name__ not in ("bool", "BoolType")
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if _is_number(a) and _is_number(b):
+        return _number(a) == _number(b)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, str) and isinstance(b, str):
+        return str(a) == str(b)
+    return type(a) is type(b) and bool(a == b)
+
+
+# -- operators and functions ----------------------------------------------------------------------------------------
+
+
+def _functions() -> dict[str, Callable[..., Any]]:  # noqa: C901 -- a table of functions of one line
+    """The operators on exact numbers, and the functions on lists of them."""
+    from celpy import celtypes  # noqa: PLC0415 -- an extra
+
+    truth = celtypes.BoolType
+
+    def computes(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        def apply(a: Any, b: Any) -> Any:
+            return op(_number(a), _number(b)) if _is_number(a) and _is_number(b) else op(a, b)
+
+        return apply
+
+    def compares(op: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+        def apply(a: Any, b: Any) -> Any:
+            if _is_number(a) != _is_number(b):
+                raise ValueError("a number is compared with something else")
+            return truth(op(_number(a), _number(b)) if _is_number(a) else op(a, b))
+
+        return apply
+
+    def found(item: Any, container: Any) -> Any:
+        if isinstance(container, dict):
+            return truth(item in container)
+        return truth(any(_equal(item, other) for other in container))
+
+    def at(container: Any, key: Any) -> Any:
+        index = int(_number(key)) if _is_number(key) and _number(key).denominator == 1 else key
+        if isinstance(container, list) and not 0 <= index < len(container):
+            raise IndexError(f"there is no item {index}")
+        return container[index]
+
+    def text(value: Any) -> Any:
+        return celtypes.StringType(_written(_number(value)) if _is_number(value) else value)
+
+    def whole(value: Any) -> Any:
+        return Fraction(int(_number(value) if _is_number(value) else Fraction(str(value))))
+
+    def real(value: Any) -> Any:
+        return _number(value) if _is_number(value) else Fraction(str(value))
+
+    exact: dict[str, Callable[..., Any]] = {
+        "_+_": computes(operator.add),
+        "_-_": computes(operator.sub),
+        "_*_": computes(operator.mul),
+        "_/_": computes(_divided),
+        "_%_": computes(_rest),
+        "_<_": compares(operator.lt),
+        "_<=_": compares(operator.le),
+        "_>_": compares(operator.gt),
+        "_>=_": compares(operator.ge),
+        "_==_": lambda a, b: truth(_equal(a, b)),
+        "_!=_": lambda a, b: truth(not _equal(a, b)),
+        "_in_": found,
+        "_[_]": at,
+        "string": text,
+        "int": whole,
+        "uint": whole,
+        "double": real,
+        "sum": lambda items: sum(map(_number, _numbers(items)), Fraction(0)),
+        "min": lambda items: min(map(_number, _numbers(items))),
+        "max": lambda items: max(map(_number, _numbers(items))),
+        "abs": lambda value: abs(_number(value)),
+    }
+    return {name: _unless_broken(function) for name, function in exact.items()}
+
+
+def _unless_broken(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The evaluator hands errors on as values; one that reaches a function is the function's."""
+
+    def apply(*values: Any) -> Any:
+        for value in values:
+            if isinstance(value, Exception):
+                raise value
+        return function(*values)
+
+    return apply
+
+
+def _divided(a: Any, b: Any) -> Any:
+    if b == 0:
+        raise ValueError("division by zero")
+    return a / b
+
+
+def _rest(a: Any, b: Any) -> Any:
+    """The remainder with the sign of the dividend, as CEL has it."""
+    return a - b * int(_divided(a, b))
+
+
+def _numbers(items: Iterable[Any]) -> Iterable[Any]:
+    for item in items:
+        if not _is_number(item):
+            raise ValueError("a list of numbers is wanted")
+        yield item
+
+
+def _written(number: Fraction) -> str:
+    """A number as JSON writes it, where it has an end."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    return write_json(Decimal(number.numerator) / Decimal(number.denominator), numbers="exact")
+
+
+def names_in(schema: Any) -> frozenset[str]:
+    """Names of members that a schema speaks of, anywhere in it."""
+    names: set[str] = set()
+    todo = [schema]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, dict):
+            properties = node.get("properties")
+            names.update(properties if isinstance(properties, dict) else ())
+            todo.extend(node.values())
+        elif isinstance(node, list):
+            todo.extend(node)
+    return frozenset(names)
