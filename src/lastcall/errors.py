@@ -12,7 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lastcall.nouns.result import TerminalResult
+    from typing import Any
+
+    from lastcall.api.result import TerminalResult
+    from lastcall.nouns import result as core
 
 
 class LastcallError(Exception):
@@ -184,9 +187,9 @@ class NoAnswer(LastcallError):
 
     code = "no_answer"
 
-    def __init__(self, result: TerminalResult) -> None:
+    def __init__(self, result: TerminalResult[Any] | core.TerminalResult) -> None:
         super().__init__(f"the run ended without a verified object: {result.reason}")
-        self.result = result
+        self.result: TerminalResult[Any] = result  # type: ignore[assignment] # the core's has the same fields
 
 
 class LastcallBug(LastcallError):

@@ -1,0 +1,252 @@
+"""`Session[T]`: several messages to one model under one contract; and `RunStream[T]`, one run with its events.
+
+Must not go in here: the loop (`runtime.driver`), building providers and tools (`runtime.session`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, cast, overload
+
+import anyio
+import anyio.abc
+from msgspec.structs import replace
+
+from lastcall.api.config import RunConfig, settled
+from lastcall.api.contract import Contract, contract_for
+from lastcall.api.events import RunEnded, StreamEvent
+from lastcall.api.result import TerminalResult, listeners
+from lastcall.api.rules import DEPENDENCIES
+from lastcall.api.tools import make_tool
+from lastcall.api.watching import Relay, Watcher
+from lastcall.core.history import close_messages
+from lastcall.errors import BadConfig
+from lastcall.nouns.profile import Profile
+from lastcall.providers import Provider
+from lastcall.runtime.client import ClientSide
+from lastcall.runtime.publish import Silent
+from lastcall.runtime.session import Session as CoreSession
+from lastcall.runtime.session import open_session
+from lastcall.tools import Tool
+
+T = TypeVar("T")
+
+AnyTool = str | Tool | Callable[..., Any]
+"""A built-in tool by name, a tool, or a plain function (made a tool as `@lastcall.tool` does).
+
+A tool that the caller gives is allowed by being given; a built-in one asks the permission rules of the configuration.
+"""
+
+Model = str | Provider
+"""A model's name as `--model` takes it, or what answers in its place (a provider, `lastcall.testing.ScriptedModel`)."""
+
+
+class Session(Generic[T]):
+    """Several messages, each run to its own result; what was said before is remembered.
+
+    Use it with `async with`. Attempts and limits count anew with each message. `RunConfig(persist=True)` keeps the
+    session on disk, `RunConfig(resume=ID)` goes on with one. Raises `UsageError`, `JournalError` when it is entered.
+    """
+
+    @overload
+    def __init__(
+        self: Session[str],
+        output: None = None,
+        *,
+        model: Model | None = None,
+        tools: Sequence[AnyTool] = (),
+        rules: Sequence[Callable[..., Any]] = (),
+        deps: Any = None,
+        config: RunConfig | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        output: type[T] | Contract[T],
+        *,
+        model: Model | None = None,
+        tools: Sequence[AnyTool] = (),
+        rules: Sequence[Callable[..., Any]] = (),
+        deps: Any = None,
+        config: RunConfig | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Session[Any],
+        output: Any,
+        *,
+        model: Model | None = None,
+        tools: Sequence[AnyTool] = (),
+        rules: Sequence[Callable[..., Any]] = (),
+        deps: Any = None,
+        config: RunConfig | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        output: Any = None,
+        *,
+        model: Model | None = None,
+        tools: Sequence[AnyTool] = (),
+        rules: Sequence[Callable[..., Any]] = (),
+        deps: Any = None,
+        config: RunConfig | None = None,
+    ) -> None:
+        """Nothing is opened or sent yet. `output`: a type, a `Contract`, a JSON Schema; without one, prose."""
+        config = config if config is not None else RunConfig()
+        named, own = _sorted(tools)
+        contract = contract_for(output, rules, config.profile, config.reference)
+        self._provider = None if model is None or isinstance(model, str) else model
+        self._config = replace(
+            config,
+            contract=contract.compiled if contract is not None else config.contract,
+            model=model if isinstance(model, str) else config.model,
+            tools=",".join(named) if named else config.tools,
+            allowed_tools=(*config.allowed_tools, *(tool.definition.name for tool in own)),
+        )
+        self._own = own
+        self._deps = deps
+        self._relay = Relay()
+        self._core: CoreSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._open(partial=True)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _open(self, *, partial: bool) -> CoreSession:
+        if self._core is None:
+            config = settled(self._config, partial=partial)
+            client = ClientSide(tools=self._own)
+            self._core = open_session(config, lambda _: self._relay, self._provider, client=client)
+        return self._core
+
+    @property
+    def session_id(self) -> str:
+        """The session, for `RunConfig(resume=...)`. Raises `BadConfig` before it is entered."""
+        return self._opened().stage.session_id
+
+    async def run(self, prompt: str) -> TerminalResult[T]:
+        """One message to its result. Raises nothing for what the model, the service or a tool did."""
+        return await self._run(prompt, Silent())
+
+    def stream(self, prompt: str) -> RunStream[T]:
+        """The same as a stream of typed events, for `async with`."""
+        return RunStream(self, prompt, owns=False)
+
+    async def aclose(self) -> None:
+        """Let go of the model and the journal. Safe to call twice."""
+        opened, self._core = self._core, None
+        if opened is not None:
+            await opened.aclose()
+
+    async def _run(self, prompt: str, watcher: Any) -> TerminalResult[T]:
+        session = self._opened()
+        if session.driver.busy:
+            raise BadConfig("a session runs one message at a time", hint="Wait for the result before it.")
+        if not prompt.strip():
+            raise BadConfig("the prompt is empty", where="prompt")
+        self._relay.watcher = watcher
+        token = DEPENDENCIES.set(self._deps)
+        try:
+            plain = await session.run(prompt)
+        finally:
+            DEPENDENCIES.reset(token)
+            self._relay.watcher = Silent()
+        state = session.driver.state
+        joins = self._config.profile is Profile.COMPAT
+        messages = close_messages(state.messages, state.pending, joins=joins)
+        result: TerminalResult[T] = TerminalResult.of(plain, messages, session.stage)
+        for told in listeners:
+            told(result)
+        return result
+
+    def _opened(self) -> CoreSession:
+        if self._core is None:
+            raise BadConfig("the session is not open", hint="Write: async with Session(...) as session.")
+        return self._core
+
+    def _watcher(self, emit: Callable[[Any], None]) -> Watcher:
+        return Watcher(self._config.contract, emit)
+
+
+class RunStream(Generic[T]):
+    """One run with its events: `async with lastcall.stream(...) as run:` and then `async for event in run:`.
+
+    Leaving the block before the end cancels the run. `result` is there once the events are over.
+    """
+
+    def __init__(self, session: Session[T], prompt: str, *, owns: bool) -> None:
+        self._session = session
+        self._prompt = prompt
+        self._owns = owns
+        self._result: TerminalResult[T] | None = None
+        self._send, self._events = anyio.create_memory_object_stream[StreamEvent[T]](math.inf)
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._stack = AsyncExitStack()
+
+    @property
+    def result(self) -> TerminalResult[T]:
+        """How the run ended. Raises `BadConfig` before it did."""
+        if self._result is None:
+            raise BadConfig("the run has not ended yet", hint="Go through its events first.")
+        return self._result
+
+    async def __aenter__(self) -> Self:
+        await self._stack.__aenter__()
+        if self._owns:
+            await self._stack.enter_async_context(self._session)
+        self._tasks = await anyio.create_task_group().__aenter__()
+        self._tasks.start_soon(self._drive)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        assert self._tasks is not None
+        if self._result is None:
+            self._tasks.cancel_scope.cancel()
+        try:
+            return await self._tasks.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            if group.exceptions == (error,):
+                return False  # the block's own error, as it was
+            if len(group.exceptions) == 1:
+                raise group.exceptions[0] from None
+            raise
+        finally:
+            self._events.close()
+            with anyio.CancelScope(shield=True):
+                await self._stack.aclose()
+
+    async def __aiter__(self) -> AsyncIterator[StreamEvent[T]]:
+        async for event in self._events:
+            yield event
+
+    async def _drive(self) -> None:
+        with self._send:
+            watcher = self._session._watcher(self._send.send_nowait)  # noqa: SLF001 -- two halves of one thing
+            self._result = await self._session._run(self._prompt, watcher)  # noqa: SLF001
+            self._send.send_nowait(RunEnded(self._result))
+
+
+def _sorted(tools: Sequence[AnyTool]) -> tuple[list[str], tuple[Tool, ...]]:
+    """Names of built-in tools, and tools of the caller's. Raises `BadConfig` for what is neither."""
+    named: list[str] = []
+    own: list[Tool] = []
+    for tool in tools:
+        if isinstance(tool, str):
+            named.append(tool)
+        elif hasattr(tool, "definition") and hasattr(tool, "subject"):
+            own.append(cast("Tool", tool))
+        elif callable(tool):
+            own.append(make_tool(tool))
+        else:
+            raise BadConfig(f"{tool!r} is no tool", hint="Give a function or a built-in tool's name.", where="tools")
+    return named, tuple(own)

@@ -1,0 +1,142 @@
+"""A run's records and progress as the typed events of `stream`.
+
+Must not go in here: what the events are (`api.events`), deciding anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from lastcall.api import events as e
+from lastcall.api.partial import NOTHING, PartialText
+from lastcall.contract import Contract
+from lastcall.contract.finishing_tools import FINISH
+from lastcall.contract.wrapping import WRAP
+from lastcall.core import records as r
+from lastcall.core.events import Progress
+from lastcall.nouns.attachment import Attachment
+from lastcall.nouns.result import TerminalResult, VerdictKind
+from lastcall.nouns.tools import ToolCall
+from lastcall.runtime.ports import Publisher
+from lastcall.runtime.publish import Silent
+from lastcall.wire.frames import Frame, Stage
+
+_REFUSED: Final = frozenset({VerdictKind.REJECTED, VerdictKind.UNREADABLE, VerdictKind.CUT_OFF})
+_REFUSED_LATER: Final = frozenset({VerdictKind.REJECTED, VerdictKind.HELD})
+"""Of an object that passed the schema and waited: a rule refused it, or a call beside it failed."""
+
+Emit = Callable[[Any], None]
+
+
+class Relay:
+    """A publisher whose watcher changes from run to run."""
+
+    def __init__(self) -> None:
+        self.watcher: Publisher = Silent()
+
+    def records(self, records: Sequence[r.Record]) -> None:
+        """Pass on."""
+        self.watcher.records(records)
+
+    def progress(self, progress: Progress) -> None:
+        """Pass on."""
+        self.watcher.progress(progress)
+
+    def result(self, result: TerminalResult) -> None:
+        """Pass on."""
+        self.watcher.result(result)
+
+    def tell(self, subtype: str, fields: Frame) -> None:
+        """Pass on."""
+        self.watcher.tell(subtype, fields)
+
+    def restage(self, stage: Stage) -> None:
+        """Pass on."""
+        self.watcher.restage(stage)
+
+
+class Watcher(Silent):
+    """Turns what happens into events and gives them to `emit`."""
+
+    def __init__(self, contract: Contract | None, emit: Emit) -> None:
+        self._contract = contract
+        self._emit = emit
+        self._calls: dict[str, ToolCall] = {}
+        self._attached: Attachment | None = None
+        self._drafts: dict[int, PartialText] = {}
+        self._held: dict[str, tuple[int, str]] = {}
+
+    def records(self, records: Sequence[r.Record]) -> None:
+        """What is true from now on, as events."""
+        for record in records:
+            self._record(record)
+
+    def _record(self, record: r.Record) -> None:
+        match record:
+            case r.BlockSaid(block=ToolCall() as call):
+                self._calls[call.call_id] = call
+            case r.ToolStarted(call_id=call_id, name=name):
+                given = self._calls[call_id].arguments if call_id in self._calls else None
+                self._emit(e.ToolStarted(call_id, name, given.text if given is not None else ""))
+            case r.CallAnswered(result=result, took_ms=took_ms):
+                call_of = self._calls.get(result.call_id)
+                if call_of is not None and not result.kind.of_finishing and call_of.name != FINISH:
+                    name = call_of.name
+                    self._emit(e.ToolFinished(result.call_id, name, result.content, result.failed, took_ms))
+            case r.Attached(attachment=attachment):
+                self._attached = attachment
+                if self._contract is not None:
+                    self._emit(e.ObjectAttached(self._contract.load(attachment.text)))
+            case r.RetryNoted() | r.FallbackNoted() | r.FeatureDropped():
+                self._take_back(record)
+            case _:
+                self._refusal(record)
+
+    def _refusal(self, record: r.Record) -> None:
+        match record:
+            case r.Attempted(attempt=attempt) if attempt.verdict in _REFUSED:
+                self._emit(e.AttemptRejected(attempt.n, attempt.verdict, attempt.problems, attempt.draft))
+            case r.AttemptRevised(verdict=verdict, problems=problems, call_id=call_id) if verdict in _REFUSED_LATER:
+                n, draft = self._held.get(call_id, (0, ""))
+                self._emit(e.AttemptRejected(n, verdict, problems, draft))
+            case r.Attempted(attempt=attempt):
+                self._held[attempt.call_id] = (attempt.n, attempt.draft)
+            case _:
+                pass  # no news to a caller
+
+    def _take_back(self, record: r.RetryNoted | r.FallbackNoted | r.FeatureDropped) -> None:
+        self._drafts.clear()
+        if self._attached is not None and self._attached.message_id in record.retracted:
+            self._attached = None
+            why = (
+                f"{record.to_model} took over"
+                if isinstance(record, r.FallbackNoted)
+                else "the reply was asked for again"
+            )
+            self._emit(e.ObjectRetracted(why))
+
+    def progress(self, progress: Progress) -> None:
+        """A piece of text, or of the object."""
+        event = progress.event
+        match event.get("type"):
+            case "message_start":
+                self._drafts.clear()
+            case "content_block_start":
+                block = event.get("content_block") or {}
+                if block.get("type") == "tool_use" and block.get("name") == FINISH:
+                    self._drafts[event.get("index", 0)] = PartialText()
+            case "content_block_delta":
+                self._delta(event.get("index", 0), event.get("delta") or {})
+            case _:
+                pass  # ends of blocks come as records
+
+    def _delta(self, index: int, delta: Frame) -> None:
+        if delta.get("type") == "text_delta" and delta.get("text"):
+            self._emit(e.TextPiece(delta["text"]))
+        elif delta.get("type") == "input_json_delta" and index in self._drafts:
+            value = self._drafts[index].add(delta.get("partial_json", ""))
+            if self._contract is not None and self._contract.wrapped:
+                value = value.get(WRAP, NOTHING) if isinstance(value, dict) else NOTHING
+            if value is not NOTHING:
+                self._emit(e.PartialObject(value))
