@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -359,6 +359,8 @@ def block_value(block: AssistantBlock) -> Any:
             return dict(value)
         case ToolCall():
             return {"type": "tool_use", "id": block.call_id, "name": block.name, "input": input_value(block)}
+        case _:
+            assert_never(block)
 
 
 def input_value(call: ToolCall) -> Any:
