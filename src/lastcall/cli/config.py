@@ -27,6 +27,7 @@ from lastcall.nouns.profile import Profile, Reference
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.opening import recorded_schema
 from lastcall.runtime.places import cache_dir, state_dir
+from lastcall.tools.mcp_servers import McpServer, read_servers
 
 if TYPE_CHECKING:
     from lastcall.contract.rules import TypeRule
@@ -116,6 +117,7 @@ def resolve(
         hook_rules=settings.rules,
         hook_events=args.on("include_hook_events"),
         client_servers=client_servers(args.words("mcp_config") or ()),
+        mcp_servers=own_servers(args.words("mcp_config") or (), environment),
         client_asks=args.text("permission_prompt_tool") == "stdio",
         max_attempts=_attempts(args, environment, profile),
         max_turns=_max_turns(args, profile),
@@ -298,6 +300,35 @@ def client_servers(configs: Iterable[str]) -> tuple[str, ...]:
         entries = listed.items() if isinstance(listed, dict) else ()
         names += [name for name, entry in entries if isinstance(entry, dict) and entry.get("type") == "sdk"]
     return tuple(dict.fromkeys(names))
+
+
+def own_servers(configs: Iterable[str], environment: Mapping[str, str]) -> tuple[McpServer, ...]:
+    """The MCP servers of `--mcp-config` that the session starts: JSON text or files; a later name replaces an earlier one.
+
+    Raises `BadConfig`.
+    """
+    found: dict[str, McpServer] = {}
+    for given in configs:
+        where = "--mcp-config"
+        text = given
+        if not given.lstrip().startswith("{"):
+            text, where = _text_file(given, "the MCP configuration"), given
+        read = read_json(text, numbers="exact", max_depth=100, max_bytes=1 << 24)
+        if isinstance(read, JsonFault):
+            raise BadConfig(f"this is no JSON: {read.message}", hint="Correct it.", where=where)
+        found |= {server.name: server for server in read_servers(read.value, environment, where=where)}
+    return tuple(found.values())
+
+
+def _text_file(path: str, what: str) -> str:
+    try:
+        with open(path, encoding="utf-8-sig") as file:  # noqa: PTH123
+            return file.read(1 << 24)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise BadConfig(f"{what} cannot be read: {why}", hint="Check the path.", where=path) from error
+    except UnicodeDecodeError:
+        raise BadConfig(f"{what} is not UTF-8", hint="Save it as UTF-8.", where=path) from None
 
 
 def goes_on(args: Args, profile: Profile, stdin: Stdin) -> bool:

@@ -112,7 +112,6 @@ REFUSED: Final = frozenset({
 PENDING: Final[dict[str, str]] = {
     "--rule": "CEL rules are not in this version; use --json-schema module:Type with validators",
     "--check": "checking commands are not in this version; use --json-schema module:Type with validators",
-    "--mcp-config": "MCP servers are not in this version",
     "--redact": "redaction patterns are not in this version",
 }
 """Flags in the table whose part of the product is not there yet; refused by name, never ignored."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final
 
 import anyio
@@ -117,7 +118,7 @@ class Show:
             self.notes.error(f"lastcall: {outcome_name(result.outcome)}: {result.reason}")
 
 
-Opener = Callable[[RunConfig, Callable[[Stage], Publisher]], Session]
+Opener = Callable[..., Session]
 """Opens a session; `open_session`, or what a test puts in its place."""
 
 
@@ -165,6 +166,15 @@ def run_print(
 
 
 async def _once(config: RunConfig, prompt: str, show: Show, opener: Opener) -> int:
+    if config.mcp_servers:
+        from lastcall.runtime.own_mcp import with_servers  # noqa: PLC0415 -- only where servers are configured
+
+        async with with_servers(config) as client:
+            return await _played(config, prompt, show, partial(opener, client=client))
+    return await _played(config, prompt, show, opener)
+
+
+async def _played(config: RunConfig, prompt: str, show: Show, opener: Opener) -> int:
     async with opener(config, show.publisher) as session:
         result = await with_signals(session, session.go_on if config.unfinished else lambda: session.run(prompt))
         show.result(result, show.stage(session.stage))

@@ -26,7 +26,7 @@ from lastcall.errors import LastcallError
 from lastcall.nouns.ids import Uuid
 from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.result import Cancelled, Outcome, Signal
-from lastcall.runtime.client import Client, ClientSide
+from lastcall.runtime.client import NOBODY, Client, ClientSide
 from lastcall.runtime.client_mcp import ClientServer
 from lastcall.runtime.clock import new_uuid
 from lastcall.runtime.config import RunConfig
@@ -58,9 +58,19 @@ class _Stream:
         self._signal: Signal | None = None
         self._code = 0
         self._connected = anyio.Event()
+        self._own: ClientSide = NOBODY
 
     async def serve(self) -> int:
         """The exit code, once everything was said."""
+        config = self._controls.config
+        if not config.mcp_servers:
+            return await self._serve()
+        from lastcall.runtime.own_mcp import with_servers  # noqa: PLC0415 -- only where servers are configured
+
+        async with with_servers(config) as self._own:
+            return await self._serve()
+
+    async def _serve(self) -> int:
         self._name_servers(list(self._controls.config.client_servers))
         try:
             async with anyio.create_task_group() as tasks:
@@ -181,8 +191,10 @@ class _Stream:
     def _open(self) -> Session:
         controls = self._controls
         if controls.session is None:
-            tools = tuple(tool for server in controls.servers for tool in server.tools)
-            servers = tuple({"name": s.name, "status": s.status} for s in controls.servers)
+            theirs = (tool for server in controls.servers for tool in server.tools)
+            tools = (*theirs, *self._own.tools)
+            states = ({"name": s.name, "status": s.status} for s in controls.servers)
+            servers = (*states, *self._own.servers)
             asks = controls.config.client_asks
             client = ClientSide(self._client, controls.rules, tools, servers, asks)
             controls.session = open_session(controls.config, self._show.publisher, client=client)

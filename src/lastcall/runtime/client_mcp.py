@@ -11,7 +11,7 @@ from typing import Any, Final
 from lastcall.errors import LastcallError
 from lastcall.nouns.json import JsonObject
 from lastcall.runtime.client import Client, ClientGone
-from lastcall.tools import Tool
+from lastcall.tools import Tool, ToolContext
 from lastcall.tools.remote import RemoteTool
 from lastcall.version import VERSION
 from lastcall.wire.frames import Frame
@@ -50,7 +50,7 @@ class ClientServer:
             answer = await self._request("initialize", hello, timeout_s=CONNECT_S)
             self.about = dict(about) if isinstance(about := answer.get("serverInfo"), Mapping) else {}
             await self._send({"jsonrpc": "2.0", "method": "notifications/initialized"}, timeout_s=CONNECT_S)
-            self.tools = tuple([RemoteTool(self.name, listed, self._call) async for listed in self._listed()])
+            self.tools = tuple([RemoteTool(self.name, listed, self._of_run) async for listed in self._listed()])
         except (ClientGone, McpRefused, TimeoutError):
             self.status = "failed"
         else:
@@ -67,6 +67,9 @@ class ClientServer:
             cursor = page.get("nextCursor")
             if not cursor:
                 return
+
+    async def _of_run(self, tool: str, arguments: JsonObject, context: ToolContext) -> Mapping[str, Any]:
+        return await self._call(tool, arguments, context.call_id)
 
     async def _call(self, tool: str, arguments: JsonObject, call_id: str) -> Mapping[str, Any]:
         meta = {"claudecode/toolUseId": call_id, "progressToken": self._number + 1}

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from lastcall.contract import Contract
 from lastcall.nouns.profile import Profile, Reference
+from lastcall.tools.mcp_servers import McpServer
 from lastcall.wire.hooks import HookRule
 
 
@@ -54,6 +55,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     hook_events: bool = False
     client_servers: tuple[str, ...] = ()
     """MCP servers that live in the client's process, by name."""
+    mcp_servers: tuple[McpServer, ...] = ()
+    """MCP servers of their own, which the session starts."""
     client_asks: bool = False
     """Whether the client that drives the session decides what the permission rules leave open."""
     session_id: str | None = None

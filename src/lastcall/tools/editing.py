@@ -151,7 +151,11 @@ async def _apply(
             os.close(place.parent_fd)
         if isinstance(done, NotWritten):
             return _failure(f"{shown} was not written: {done.why}. Nothing was changed."), "", None
-        return Output(f"{wanted.text} {_CURRENT}", display={"type": wanted.kind, "filePath": shown}), place.real_path, done
+        return (
+            Output(f"{wanted.text} {_CURRENT}", display={"type": wanted.kind, "filePath": shown}),
+            place.real_path,
+            done,
+        )
 
     # not abandoned when cancelled: whether the file was replaced has to be known
     output, real_path, state = await to_thread.run_sync(work)

@@ -14,9 +14,11 @@ from lastcall.nouns.json import JsonObject
 from lastcall.nouns.tools import ToolDefinition, define
 from lastcall.tools import Output, Subject, ToolContext
 
-Call = Callable[[str, JsonObject, str], Awaitable[Mapping[str, Any]]]
-"""`call(tool, arguments, call_id)`: the `result` of `tools/call`. Raises for what the server refused."""
+Call = Callable[[str, JsonObject, ToolContext], Awaitable[Mapping[str, Any]]]
+"""`call(tool, arguments, context)`: the `result` of `tools/call`. Raises for what the server refused."""
 
+MAX_TEXT_CHARS = 100_000
+"""Characters of text in one answer."""
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 _NO_SCHEMA: JsonObject = {"type": "object"}
 
@@ -57,7 +59,7 @@ class RemoteTool:
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> Output:
         """Have the server do it."""
-        return output_of(await self._call(self._name, arguments, context.call_id))
+        return output_of(await self._call(self._name, arguments, context))
 
 
 def output_of(result: Mapping[str, Any]) -> Output:
@@ -71,7 +73,23 @@ def output_of(result: Mapping[str, Any]) -> Output:
         return Output(words or "The tool failed without saying why.", failed=True)
     if not blocks:
         return Output("")
+    blocks = _within(blocks)
     return Output(json.dumps(blocks, ensure_ascii=False, default=float), blocks=True, display=blocks)
+
+
+def _within(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The blocks with their texts cut to the cap of an answer, all together."""
+    room, kept = MAX_TEXT_CHARS, []
+    for block in blocks:
+        text = block.get("text")
+        if isinstance(text, str) and len(text) > room:
+            left_out = f"[… {len(text) - room:,} characters left out …]"
+            kept.append({**block, "text": f"{text[:room]}\n\n{left_out}"})
+            room = 0
+        else:
+            kept.append(block)
+            room -= len(text) if isinstance(text, str) else 0
+    return kept
 
 
 def _block(block: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,75 +1,46 @@
-"""Tools of MCP servers as tools of a run."""
+"""What a server's answer becomes."""
+
+from __future__ import annotations
 
 import json
 
-import anyio
 import pytest
 
-from lastcall.nouns.ids import CallId
-from lastcall.tools import Output
-from lastcall.tools.remote import RemoteTool, output_of, remote_name
+from lastcall.tools.remote import MAX_TEXT_CHARS, RemoteTool, output_of, remote_name
 
 
-def test_names_hold_only_what_every_service_takes():
-    assert remote_name("my server", "do.it") == "mcp__my_server__do_it"
+def test_names_hold_only_what_models_take():
+    assert remote_name("my server", "a.b/c") == "mcp__my_server__a_b_c"
 
 
-def test_the_model_sees_what_the_server_lists_and_no_effect_is_believed():
-    schema = {"type": "object", "properties": {"a": {"type": "number"}}}
-    listed = {"name": "add", "description": "adds", "inputSchema": schema, "annotations": {"readOnlyHint": True}}
-    tool = RemoteTool("calc", listed, None)
-    definition = tool.definition
-    assert (definition.name, definition.description, definition.input_schema) == ("mcp__calc__add", "adds", schema)
-    assert not definition.read_only
-    assert not tool.edits_files
-    assert tool.subject({}) is None
-    assert RemoteTool("calc", {"name": "x", "description": 7}, None).definition.input_schema == {"type": "object"}
-
-
-def test_a_call_goes_to_the_server_under_its_own_name():
-    seen = []
-
-    async def call(name, arguments, call_id):
-        seen.append((name, arguments, call_id))
-        return {"content": [{"type": "text", "text": "5"}]}
-
-    class Context:
-        call_id = CallId("toolu_1")
-
-    output = anyio.run(RemoteTool("calc", {"name": "add.up"}, call).run, {"a": 1}, Context())
-    assert seen == [("add.up", {"a": 1}, "toolu_1")]
-    assert json.loads(output.content) == [{"type": "text", "text": "5"}]
+def test_texts_are_cut_to_the_cap_all_together():
+    found = output_of({"content": [{"type": "text", "text": "a" * MAX_TEXT_CHARS}, {"type": "text", "text": "b" * 5}]})
+    blocks = json.loads(found.content)
+    assert blocks[0]["text"] == "a" * MAX_TEXT_CHARS
+    assert blocks[1]["text"] == "\n\n[… 5 characters left out …]"
 
 
 @pytest.mark.parametrize(
-    ("block", "expected"),
+    ("result", "content"),
     [
-        ({"type": "text", "text": "x"}, {"type": "text", "text": "x"}),
-        (
-            {"type": "image", "mimeType": "image/png", "data": "aaaa"},
-            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aaaa"}},
-        ),
-        ({"type": "resource", "resource": {"uri": "f:x", "text": "body"}}, {"type": "text", "text": "body"}),
-        ({"type": "resource", "resource": {"uri": "f:x"}}, {"type": "text", "text": "[resource f:x: not shown]"}),
-        ({"type": "resource"}, {"type": "text", "text": "[resource : not shown]"}),
-        ({"type": "resource_link", "name": "n", "uri": "f:x"}, {"type": "text", "text": "[resource n: f:x]"}),
-        ({"type": "audio"}, {"type": "text", "text": "[audio: not shown]"}),
+        ({}, ""),
+        ({"content": []}, ""),
+        ({"content": "x"}, ""),
+        ({"structuredContent": {"a": 1}}, '[{"type": "text", "text": "{\\"a\\": 1}"}]'),
+        ({"content": [{"type": "audio"}]}, '[{"type": "text", "text": "[audio: not shown]"}]'),
     ],
 )
-def test_blocks_are_in_the_messages_apis_form(block, expected):
-    output = output_of({"content": [block, "no block"]})
-    assert json.loads(output.content) == [expected]
-    assert output.display == [expected]
-    assert output.blocks
-    assert not output.failed
+def test_any_answer_becomes_an_output(result, content):
+    assert output_of(result).content == content
 
 
-def test_a_failure_is_told_in_words():
-    failed = output_of({"isError": True, "content": [{"type": "text", "text": "no"}, {"type": "text", "text": "luck"}]})
-    assert (failed.failed, failed.content) == (True, "no\nluck")
-    assert output_of({"isError": True}).content
+def test_a_failure_is_told_in_the_servers_words():
+    failed = output_of({"isError": True, "content": [{"type": "text", "text": "no"}]})
+    assert (failed.content, failed.failed) == ("no", True)
+    assert output_of({"isError": True}).failed
 
 
-def test_a_structured_result_without_content_is_its_json():
-    assert json.loads(output_of({"structuredContent": {"sum": 5}}).content) == [{"type": "text", "text": '{"sum": 5}'}]
-    assert output_of({}) == Output("")
+def test_what_a_server_says_of_its_tools_effects_is_not_believed():
+    tool = RemoteTool("s", {"name": "t", "annotations": {"readOnlyHint": True}, "inputSchema": 3}, None)
+    assert not tool.definition.read_only
+    assert tool.definition.input_schema == {"type": "object"}
