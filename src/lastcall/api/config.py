@@ -54,6 +54,7 @@ def settled(config: RunConfig, *, partial: bool) -> RunConfig:
     return replace(
         config,
         partial=partial,
+        model=config.model or config.environment.get("LASTCALL_MODEL"),
         state_dir=config.state_dir or state_dir(config.environment),
         cache_dir=config.cache_dir or cache_dir(config.environment),
         deadline_words=config.deadline_words or words,

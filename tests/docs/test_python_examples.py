@@ -1,0 +1,33 @@
+"""Every Python example of the documentation runs as it is printed.
+
+The blocks of a page share their names, in order. What the model says to a block stands in an HTML comment after it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:<!-- script: (.*?) -->)?", re.MULTILINE | re.DOTALL)
+PAGES = [page for page in sorted(ROOT.glob("docs/**/*.md")) if BLOCK.search(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": f"examples_{page.stem}"}
+    for number, (code, script) in enumerate(BLOCK.findall(page.read_text("utf-8")), 1):
+        monkeypatch.delenv("LASTCALL_MODEL", raising=False)
+        if script:
+            place = tmp_path / f"script{number}.json"
+            place.write_text(json.dumps(json.loads(script)), "utf-8")
+            monkeypatch.setenv("LASTCALL_MODEL", f"scripted:{place}")
+        exec(compile(code, f"{page.name}, example {number}", "exec"), names)
+
+
+def test_there_are_pages_with_examples():
+    assert {page.name for page in PAGES} >= {"python.md"}
