@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from lastcall.contract.annotations import Annotations, annotations_of
 from lastcall.contract.budgets import PROBLEMS_LISTED, BudgetExceeded
 from lastcall.contract.coercion import coerce_top_level, input_issue
 from lastcall.contract.diagnosis import diagnosed
@@ -21,6 +22,8 @@ from lastcall.contract.later_words import in_later_words
 from lastcall.contract.parse import schema_from_value
 from lastcall.contract.positions import fresh
 from lastcall.contract.rules import Check, Rule
+from lastcall.contract.secrets import Secrets, conceal, masked
+from lastcall.contract.seen import NOTHING_SEEN, Sight
 from lastcall.contract.suspicion import warnings_of
 from lastcall.contract.validator import Validator, compile_validator
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, Verdict, WrongInput
@@ -29,6 +32,7 @@ from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.request import Channel
+from lastcall.nouns.result import CheckVerdict
 from lastcall.nouns.schema import NotStrict, OutputSchema, StrictSchema
 from lastcall.nouns.tools import Arguments, ToolDefinition, Unreadable
 
@@ -52,6 +56,7 @@ class Contract:
     """
 
     __slots__ = (
+        "_annotations",
         "_loader",
         "_numbers",
         "_strict",
@@ -80,6 +85,7 @@ class Contract:
         strict_values: bool,
         loader: Callable[[JsonValue], Any] | None,
         reference: Reference,
+        annotations: Annotations | None,
     ) -> None:
         self.schema = schema
         self.reference = reference
@@ -91,6 +97,7 @@ class Contract:
         self.wire_schema, self.wrapped = wire
         self._validator = validator
         self._loader = loader
+        self._annotations = annotations
         self._numbers: Any = "doubles" if profile is Profile.COMPAT else "exact"
         self._strict: dict[str, StrictSchema | NotStrict] = {}
 
@@ -108,6 +115,16 @@ class Contract:
     def has_checks(self) -> bool:
         """Whether an object is held for checks that need I/O."""
         return bool(self.checks)
+
+    @property
+    def needs_sight(self) -> bool:
+        """Whether judging asks what the run has seen."""
+        return self._annotations is not None and self._annotations.needs_sight
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether the schema marks values that are repeated nowhere."""
+        return self._annotations is not None and self._annotations.any_secret
 
     # -- what the model is shown ------------------------------------------------------------------------------------
 
@@ -143,8 +160,8 @@ class Contract:
 
     # -- judging ----------------------------------------------------------------------------------------------------
 
-    def judge(self, arguments: Arguments | Unreadable) -> Verdict:
-        """Whether the arguments of a finishing call are an object that passes."""
+    def judge(self, arguments: Arguments | Unreadable, sight: Sight = NOTHING_SEEN) -> Verdict:
+        """Whether the arguments of a finishing call are an object that passes, in a run that has seen `sight`."""
         if isinstance(arguments, Unreadable):
             return CannotRead(arguments)
         read = read_json(arguments.text, numbers=self._numbers, max_depth=ARGUMENT_DEPTH)
@@ -152,7 +169,7 @@ class Contract:
             return CannotRead(unreadable(arguments.text, read))
         if self.profile is Profile.COMPAT:
             return self._judge_compat(read.value)
-        return self._judge_native(read.value, read.duplicates)
+        return self._judge_native(read.value, read.duplicates, sight)
 
     def judge_text(self, text: str) -> Verdict:
         """The same for the text of a reply in the provider's own JSON format."""
@@ -175,7 +192,34 @@ class Contract:
 
     def problems_of(self, value: JsonValue) -> Rejected | None:
         """What the schema and the rules say of a value (unwrapped); `None` when it passes."""
-        return self._check(value, "")
+        return _rejected(self._check(value, "", NOTHING_SEEN))
+
+    def concealed(self, text: str, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+        """The problems of an attempt (its arguments' text) without the values that the schema marks secret."""
+        found = self._secrets(text)
+        return problems if found is None else conceal(problems, found[1])
+
+    def masked(self, text: str, *, wrapped: bool = False) -> str:
+        """The text of an object (`wrapped`: of an attempt) without secret values; one that cannot be read is left out."""
+        if not self.has_secrets:
+            return text
+        found = self._secrets(text, wrapped=wrapped)
+        if found is None:
+            return ""
+        paths = frozenset(path for path, _ in found[1])
+        return write_json(masked(found[0], paths), numbers="exact")
+
+    def _secrets(self, text: str, *, wrapped: bool = True) -> tuple[JsonValue, Secrets] | None:
+        """What a text says, and the secret values in it; `None` where there is nothing to hide or to read."""
+        if self._annotations is None or not self._annotations.any_secret:
+            return None
+        read = read_json(text, numbers="exact", max_depth=ARGUMENT_DEPTH)
+        if isinstance(read, JsonFault):
+            return None
+        prefix, inner = "", read.value
+        if self.wrapped and wrapped and isinstance(inner, dict) and WRAP in inner:
+            prefix, inner = f"/{WRAP}", inner[WRAP]
+        return read.value, tuple((prefix + path, value) for path, value in self._annotations.secrets(inner))
 
     def _judge_compat(self, value: JsonValue) -> Verdict:
         issue = input_issue(value)
@@ -183,10 +227,12 @@ class Contract:
             return WrongInput(issue)
         assert isinstance(value, dict)
         coerced = coerce_top_level(value, self.schema)
-        rejected = self._check(coerced, "")
-        return rejected or Accepted(write_json(coerced, numbers="doubles"))
+        checked = self._check(coerced, "", NOTHING_SEEN)
+        if isinstance(checked, Rejected):
+            return checked
+        return Accepted(write_json(coerced, numbers="doubles"), (), checked)
 
-    def _judge_native(self, value: JsonValue, duplicates: tuple[str, ...]) -> Verdict:
+    def _judge_native(self, value: JsonValue, duplicates: tuple[str, ...], sight: Sight) -> Verdict:
         slips = tuple(
             Problem(path, "duplicate_key", "the key occurs more than once in its object", {"hint": "send it once"})
             for path in duplicates
@@ -201,17 +247,17 @@ class Contract:
         inner, prefix = (value, "") if not self.wrapped else (value.get(WRAP), f"/{WRAP}")
         if self.wrapped and set(value) != {WRAP}:
             return _not_wrapped(value)
-        rejected = self._check(inner, prefix)
-        if rejected is not None:
-            return rejected
+        checked = self._check(inner, prefix, sight)
+        if isinstance(checked, Rejected):
+            return checked
         warnings = warnings_of(inner, self.schema.value, self._fits)
         if warnings and self.strict_values:
             listed = tuple(Problem(prefix + w.path, w.code, w.message) for w in warnings)
-            return Rejected(listed, len(listed))
-        return Accepted(write_json(inner, numbers="exact"), warnings)
+            return Rejected(listed, len(listed), checked)
+        return Accepted(write_json(inner, numbers="exact"), warnings, checked)
 
-    def _check(self, value: JsonValue, prefix: str) -> Rejected | None:
-        """The schema first; the rules only on an object that fits it, all of them at once."""
+    def _check(self, value: JsonValue, prefix: str, sight: Sight) -> Rejected | tuple[CheckVerdict, ...]:
+        """The schema first; the rules only on an object that fits it, all of them at once: their verdicts, if it passes."""
         try:
             found = self._validator.problems(value)
         except BudgetExceeded as error:
@@ -223,8 +269,19 @@ class Contract:
             elif self.reference is Reference.LATER:
                 listed = in_later_words(listed, value)
             return Rejected(_below(prefix, listed), found.total)
-        broken = tuple(problem for rule in self.rules for problem in rule.problems(fresh({WRAP: value})[WRAP]))
-        return Rejected(_below(prefix, broken), len(broken)) if broken else None
+        broken: list[Problem] = []
+        verdicts: list[CheckVerdict] = []
+        if self._annotations is not None and self._annotations.needs_sight:
+            unbacked = self._annotations.problems(value, sight)
+            broken += unbacked
+            verdicts.append(_verdict("x-lastcall", unbacked))
+        for rule in self.rules:
+            problems = rule.problems(fresh({WRAP: value})[WRAP])
+            broken += problems
+            verdicts.append(_verdict(rule.name, problems))
+        if broken:
+            return Rejected(_below(prefix, tuple(broken)), len(broken), tuple(verdicts))
+        return tuple(verdicts)
 
     def _fits(self, value: JsonValue) -> bool:
         """Whether another value would have fitted the schema: for hints only."""
@@ -264,7 +321,16 @@ def compile_contract(
         strict_values=strict_values,
         loader=loader,
         reference=reference,
+        annotations=annotations_of(validator) if native else None,
     )
+
+
+def _rejected(checked: Rejected | tuple[CheckVerdict, ...]) -> Rejected | None:
+    return checked if isinstance(checked, Rejected) else None
+
+
+def _verdict(name: str, problems: tuple[Problem, ...]) -> CheckVerdict:
+    return CheckVerdict(name, passed=not problems, message="; ".join(p.message for p in problems))
 
 
 def unreadable(text: str, fault: JsonFault) -> Unreadable:

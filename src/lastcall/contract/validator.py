@@ -15,10 +15,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from lastcall.contract import budgets, soundness, strictness
-from lastcall.contract.budgets import Budget
+from lastcall.contract.budgets import Budget, BudgetExceeded
 from lastcall.contract.checking import At, Fault, Run, drive, pointer
 from lastcall.contract.dialects import SchemaDialect, published_at
-from lastcall.contract.nodes import Space
+from lastcall.contract.nodes import Node, Space
 from lastcall.errors import NotASchema, SchemaTooBig
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject, JsonValue
@@ -45,7 +45,19 @@ class Validator:
 
     def problems(self, value: JsonValue) -> Problems:
         """All problems of a value. Raises `BudgetExceeded` where the check was given up."""
-        return _problems(self._space, value, steps=budgets.CHECK_STEPS, depth=budgets.CHECK_DEPTH)
+        return _problems(self._space.root, value, steps=budgets.CHECK_STEPS, depth=budgets.CHECK_DEPTH)
+
+    @property
+    def root(self) -> Node:
+        """The compiled schema, for whoever walks it beside a value."""
+        return self._space.root
+
+    def fits(self, node: Node, value: JsonValue) -> bool:
+        """Whether a value passes one of its nodes; a check that was given up says no."""
+        try:
+            return not _problems(node, value, steps=budgets.CHECK_STEPS, depth=budgets.CHECK_DEPTH).total
+        except BudgetExceeded:
+            return False
 
 
 def compile_validator(schema: JsonObject, dialect: SchemaDialect, *, assert_formats: bool) -> Validator:
@@ -63,10 +75,10 @@ def compile_validator(schema: JsonObject, dialect: SchemaDialect, *, assert_form
     return Validator(space, dialect, inspect(space))
 
 
-def _problems(space: Space, value: JsonValue, *, steps: int, depth: int) -> Problems:
-    dialect = space.library.main.dialect
+def _problems(node: Node, value: JsonValue, *, steps: int, depth: int) -> Problems:
+    dialect = node.space.library.main.dialect
     run = Run(steps, lambda budget: _words(budget, dialect))
-    drive(space.root.enter(value, None, run), run, depth)
+    drive(node.enter(value, None, run), run, depth)
     return Problems(_listed(run.errors, dialect.listed), len(run.errors)) if run.errors else _NONE
 
 
@@ -172,7 +184,7 @@ def _flattened(documents: tuple[JsonObject, ...]) -> JsonObject:
 
 def _check_against_metaschema(schema: JsonObject, dialect: SchemaDialect) -> None:
     space = _metaschema(_ByName(dialect))
-    found = _problems(space, schema, steps=budgets.META_STEPS, depth=budgets.META_DEPTH)
+    found = _problems(space.root, schema, steps=budgets.META_STEPS, depth=budgets.META_DEPTH)
     if not found.total:
         return
     if dialect.strict:

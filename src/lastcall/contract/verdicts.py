@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from lastcall.nouns.attachment import Problem
-from lastcall.nouns.result import RunWarning
+from lastcall.nouns.result import CheckVerdict, RunWarning
 from lastcall.nouns.tools import Unreadable
 
 
@@ -14,13 +14,18 @@ class Accepted(Struct, frozen=True):
 
     text: str
     warnings: tuple[RunWarning, ...] = ()
+    checks: tuple[CheckVerdict, ...] = ()
 
 
 class Rejected(Struct, frozen=True):
-    """It was read and does not pass. `total` counts the problems that are not listed too."""
+    """It was read and does not pass. `total` counts the problems that are not listed too.
+
+    `checks` are the verdicts of the rules, if it fitted the schema and they were asked.
+    """
 
     problems: tuple[Problem, ...]
     total: int
+    checks: tuple[CheckVerdict, ...] = ()
 
 
 class CannotRead(Struct, frozen=True):

@@ -21,6 +21,7 @@ from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInpu
 from lastcall.core import hooking
 from lastcall.core import records as r
 from lastcall.core.actions import CancelCalls, RunChecks, RunTool
+from lastcall.core.sight import sight_of
 from lastcall.core.state import RunState
 from lastcall.core.step import Draft
 from lastcall.nouns.attachment import Attachment, Problem
@@ -159,6 +160,9 @@ def release(draft: Draft) -> None:
 
 def check_failed(draft: Draft, call_id: CallId, problems: tuple[Problem, ...]) -> None:
     """A check refused a held object: its attempt is a rejected one after all."""
+    contract = draft.state.contract
+    text = next(a.draft for a in draft.state.attempts if a.call_id == call_id)
+    problems = contract.concealed(text, problems) if contract is not None else problems
     draft.note(r.AttemptRevised(call_id, VerdictKind.REJECTED, problems))
     _reject(draft, call_id, Rejected(problems, len(problems)))
 
@@ -175,16 +179,37 @@ class _Origin(Struct, frozen=True):
 
 
 def _judge(draft: Draft, origin: _Origin, arguments: Arguments | Unreadable, contract: Contract) -> None:
-    verdict = contract.judge(arguments)
+    verdict = contract.judge(arguments, sight_of(draft.state)) if contract.needs_sight else contract.judge(arguments)
+    if isinstance(verdict, Accepted | Rejected) and verdict.checks:
+        verdicts = tuple(replace(v, call_id=origin.call_id) for v in verdict.checks)
+        draft.note(r.Checked(origin.call_id, verdicts, passed=all(v.passed for v in verdicts)))
     if isinstance(verdict, Accepted):
         verdict = _guard(draft, verdict)
     if isinstance(verdict, Accepted):
         attachment = Attachment(origin.call_id, origin.message_id, verdict.text, origin.source)
         _take_object(draft, arguments.text, attachment, verdict.warnings)
         return
+    verdict = _without_secrets(contract, arguments.text, verdict)
     kind, problems = _verdict_of(verdict)
     _note_attempt(draft, origin.call_id, arguments.text, kind, problems)
     _reject(draft, origin.call_id, verdict)
+
+
+def _without_secrets(
+    contract: Contract, text: str, verdict: Rejected | CannotRead | WrongInput
+) -> Rejected | CannotRead | WrongInput:
+    """The verdict without the values that the schema marks secret; of text that cannot be read nothing is repeated."""
+    if not contract.has_secrets:
+        return verdict
+    match verdict:
+        case Rejected(problems=problems):
+            return replace(verdict, problems=contract.concealed(text, problems))
+        case CannotRead(fault=fault):
+            return CannotRead(replace(fault, text=""))
+        case WrongInput():
+            return verdict
+        case _:
+            assert_never(verdict)
 
 
 def _take_object(draft: Draft, text: str, attachment: Attachment, warnings: tuple[RunWarning, ...]) -> None:

@@ -259,12 +259,13 @@ class RunWarning(Struct, frozen=True, tag=True):
 
 
 class CheckVerdict(Struct, frozen=True, tag=True):
-    """The verdict of one rule or check beyond the schema."""
+    """The verdict of one rule or check beyond the schema, on the object of one attempt (`call_id`)."""
 
     name: str
     passed: bool
     message: str = ""
     took_ms: int = 0
+    call_id: CallId = CallId("")
 
 
 class Usage(Struct, frozen=True, tag=True):

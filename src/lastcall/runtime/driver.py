@@ -218,7 +218,8 @@ class Driver:
                 tasks.start_soon(one, index)
         done = [x for x in found if x is not None]
         problems = tuple(p for _, listed in done for p in listed)
-        await self._send(ChecksFinished(action.call_id, problems, tuple(verdict for verdict, _ in done)))
+        verdicts = tuple(replace(verdict, call_id=action.call_id) for verdict, _ in done)
+        await self._send(ChecksFinished(action.call_id, problems, verdicts))
 
     async def _ask_hooks(self, action: RunHooks) -> None:
         verdict = await self._ports.ask_hooks(action, self.state)

@@ -46,7 +46,7 @@ def finish(state: RunState, *, duration_ms: int = 0, interrupted_calls: bool = F
         turns=state.turns,
         stop_reason=state.stop_reason,
         permission_denials=tuple(_denials(state)),
-        draft=best_draft(state.attempts),
+        draft=_shown_draft(state),
         duration_ms=duration_ms,
         duration_api_ms=state.api_ms,
         channel=state.channel.value,
@@ -74,6 +74,12 @@ def best_draft(attempts: tuple[Attempt, ...]) -> str | None:
         if rejected and (best is None or len(attempt.problems) <= len(best.problems)):
             best = attempt
     return best.draft if best is not None else None
+
+
+def _shown_draft(state: RunState) -> str | None:
+    """The best draft, without the values that the schema marks secret."""
+    draft = best_draft(state.attempts)
+    return state.contract.masked(draft, wrapped=True) or None if draft and state.contract is not None else draft
 
 
 def _facts(state: RunState) -> ContractFacts | None:

@@ -309,7 +309,8 @@ def details(result: TerminalResult) -> Frame:
         **_outcome_fields(result),
         "attempts": [attempt_value(a) for a in result.attempts],
         "checks": [
-            {"name": c.name, "passed": c.passed, "message": c.message, "took_ms": c.took_ms} for c in result.checks
+            {"name": c.name, "passed": c.passed, "message": c.message, "took_ms": c.took_ms, "call_id": c.call_id}
+            for c in result.checks
         ],
         "warnings": [{"code": w.code, "message": w.message, "path": w.path} for w in result.warnings],
         "answered_before": list(result.answered_before),
