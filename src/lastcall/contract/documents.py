@@ -152,7 +152,7 @@ class Library:
 def _note_anchors(schema: JsonObject, resource: Resource) -> None:
     dialect = resource.dialect
     anchor = schema.get("$anchor")
-    if isinstance(anchor, str) and dialect.knows("$anchor"):
+    if isinstance(anchor, str) and (dialect.strict or dialect.knows("$anchor")):  # the reference refuses it, once found
         resource.anchors.setdefault(anchor, schema)
     dynamic = schema.get("$dynamicAnchor")
     if isinstance(dynamic, str) and dialect.knows("$dynamicAnchor"):

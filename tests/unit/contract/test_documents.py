@@ -157,3 +157,8 @@ def test_what_the_reference_searches_for_identifiers() -> None:
         ("properties", "a"),
         ("x", None),
     ]
+
+
+def test_the_reference_finds_what_an_anchor_names_although_its_draft_has_none() -> None:
+    schema = {"$defs": {"a": {"$anchor": "x"}}}
+    assert Library(schema, REFERENCE).main.anchors.keys() == {"x"}
