@@ -36,6 +36,8 @@ from lastcall.providers.service import Settings
 from lastcall.wire.json import LIMITS, CallLimits
 
 DEFAULT_RETRIES: Final = 10
+FORBIDDEN: Final = "LASTCALL_FORBID_REQUESTS"
+"""The variable that test runs set, so that no test asks a real model unawares."""
 FORMS: Final = "anthropic:NAME, openai:NAME, local, local:small, scripted:FILE, or an alias such as haiku"
 
 
@@ -148,6 +150,9 @@ def _retry_rules(profile: Profile, later: frozenset[str]) -> RetryRules:
 
 def _open(name: str, env: Mapping[str, str], settings: ModelSettings, rules: RetryRules) -> Provider:
     kind, _, rest = name.partition(":")
+    if env.get(FORBIDDEN) and kind != "scripted":
+        hint = "Use a scripted model, or mark the test with `real_requests`."
+        raise BadConfig(f"real requests are forbidden here, and {name!r} would make one.", hint=hint, where=FORBIDDEN)
     match kind:
         case "anthropic":
             return _open_anthropic(rest, env, settings, rules)

@@ -33,7 +33,7 @@ from lastcall.runtime.config import RunConfig
 from lastcall.runtime.driver import Driver
 from lastcall.runtime.hooks import HookPlace, Hooks
 from lastcall.runtime.opening import open_state
-from lastcall.runtime.ports import Ports, Price, Publisher
+from lastcall.runtime.ports import Clock, Ports, Price, Publisher
 from lastcall.runtime.prices import PriceList, no_price
 from lastcall.runtime.toolkit import ToolKit
 from lastcall.version import VERSION
@@ -154,10 +154,12 @@ def open_session(
     provider: Provider | None = None,
     *,
     client: ClientSide = NOBODY,
+    clock: Clock | None = None,
 ) -> Session:
     """Everything a session needs, ready to run; nothing is sent yet.
 
-    `provider` takes the place of the one that `config.model` names; `client` is what drives the session through frames.
+    `provider` takes the place of the one that `config.model` names; `client` is what drives the session through frames,
+    `clock` what its limits go by (this machine's).
     Raises `UsageError`, `JournalError`.
     """
     provider = provider or _provider(config)
@@ -176,7 +178,7 @@ def open_session(
         run_tool=kit.run,
         journal=opened.journal,
         publisher=publisher,
-        clock=SystemClock(),
+        clock=clock or SystemClock(),
         new_id=new_id,
         price=_price(provider),
         ask_hooks=hooks.ask,

@@ -157,3 +157,9 @@ def test_the_reference_has_its_own_fallback_after_refusals() -> None:
         ("claude-haiku-4-5-20251001", True, False),
     ]
     assert not isinstance(choose("fable"), FallbackProvider)
+
+
+@pytest.mark.parametrize("name", ["haiku", "openai:gpt-5", "local"])
+def test_where_real_requests_are_forbidden_only_scripts_answer(name: str) -> None:
+    with pytest.raises(BadConfig, match="real requests are forbidden"):
+        choose(name, {"LASTCALL_FORBID_REQUESTS": "1", "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"})
