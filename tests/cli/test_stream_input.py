@@ -70,6 +70,27 @@ def test_a_line_that_is_no_frame_ends_the_session_with_a_sentence(tmp_path):
     assert "role 'user'" in ran.err
 
 
+def test_messages_are_shown_again_where_that_is_asked_for(tmp_path):
+    ran = drive(tmp_path, script(tmp_path, GOOD), {**user("one"), "uuid": "u-1"}, argv=("--replay-user-messages",))
+    (again,) = [f for f in ran.frames if f.get("isReplay")]
+    assert (again["uuid"], again["message"]["content"]) == ("u-1", [{"type": "text", "text": "one"}])
+
+
+def test_a_session_is_gone_on_with_from_an_earlier_message(tmp_path):
+    first = drive(tmp_path, script(tmp_path, "hm", GOOD), user("one"))
+    (said, *_) = [f for f in first.frames if f["type"] == "assistant"]
+    session = results(first)[0]["session_id"]
+    at = ("--resume", session, "--resume-session-at", said["uuid"])
+    again = drive(tmp_path, script(tmp_path, OTHER), user("two"), argv=at)
+    assert results(again)[0]["structured_output"] == {"a": 4}
+    journal = next((tmp_path / "state").rglob(f"{session}.jsonl")).read_text()
+    imported = next(line for line in journal.splitlines() if '"Imported"' in line)
+    assert "hm" in imported
+    assert "StructuredOutput" not in imported
+    wrong = drive(tmp_path, script(tmp_path, OTHER), user("two"), argv=(*at[:-1], "nobody"))
+    assert (wrong.code, results(wrong)[0]["lastcall"]["code"]) == (2, "bad_config")
+
+
 def hook(point, command, **more):
     settings = {"hooks": {point: [{"hooks": [{"type": "command", "command": command}], **more}]}}
     return ("--settings", json.dumps(settings))

@@ -42,6 +42,7 @@ class Show:
         self.profile = profile
         self.output = output
         self.notes = notes
+        self.replays = args.on("replay_user_messages")
         self._verbose = args.on("verbose")
         self._partial = args.on("include_partial_messages")
         self._report = args.text("report")

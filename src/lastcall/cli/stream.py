@@ -31,7 +31,16 @@ from lastcall.runtime.client_mcp import ClientServer
 from lastcall.runtime.clock import new_uuid
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.session import Session, open_session
-from lastcall.wire.control import BadLine, ControlRequest, ControlResponse, Ignored, UserLine, WrongRole, read_line
+from lastcall.wire.control import (
+    BadLine,
+    ControlRequest,
+    ControlResponse,
+    Ignored,
+    UserLine,
+    WrongRole,
+    read_line,
+    replayed,
+)
 from lastcall.wire.envelope import error_frame
 
 if TYPE_CHECKING:
@@ -183,6 +192,8 @@ class _Stream:
         notes = self._controls.take_notes()
         if notes:
             session.note(*notes)
+        if self._show.replays:
+            self._emit(replayed(line, session.stage.session_id, line.uuid or new_uuid()))
         result = await session.driver.run(line.blocks, uuid=line.uuid)
         self._show.result(result, self._show.stage(session.stage))
         self._code = _run_code(result.outcome, config.profile)

@@ -62,6 +62,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     session_id: str | None = None
     resume: str | None = None
     continue_latest: bool = False
+    resume_at: str | None = None
+    """The message (its id, or the uuid of its frame) after which the history to go on with ends."""
     unfinished: bool = False
     """Whether the session's last run is continued, instead of being closed before the next prompt."""
     fork: bool = False

@@ -16,6 +16,7 @@ from lastcall.core import records as r
 from lastcall.core.decide import decide
 from lastcall.core.events import Interrupted
 from lastcall.core.evolve import evolve
+from lastcall.core.history import close_messages
 from lastcall.core.resume import can_go_on
 from lastcall.core.state import RunState, Setting, begin
 from lastcall.errors import BadConfig
@@ -65,6 +66,7 @@ def open_state(config: RunConfig, setting: Setting, model: str) -> Opened:
     session_id = SessionId(
         config.session_id or (earlier.session_id if earlier and not config.fork else "") or new_uuid()
     )
+    rewound = _rewound(before, setting, config.resume_at, journal) if config.resume_at is not None else None
     path = earlier.path if earlier is not None and reopened else ""
     if config.persist and not reopened:
         path = sessions.path(config.cwd, session_id)
@@ -78,12 +80,30 @@ def open_state(config: RunConfig, setting: Setting, model: str) -> Opened:
             "the last run of this session came to its end", hint="Give a prompt to go on.", where="--resume"
         )
     added: list[r.Record] = [_opened(config, session_id, model)]
+    if rewound is not None:
+        state, added = evolve(state, rewound), [*added, rewound]
     added += _taken_up(state, config.profile) if earlier is not None and not config.unfinished else []
     at = SystemClock().wall()
     journal.append((*(() if reopened else before), *added), at=at)
     for record in added:
         state = evolve(state, record)
     return Opened(state, journal, path)
+
+
+def _rewound(before: Sequence[r.Record], setting: Setting, at: str, journal: Journal) -> r.Imported:
+    """The history up to this message of the model, as a record: what came after stays in the journal, but is not sent.
+
+    Raises `BadConfig` when there is no such message.
+    """
+    state, cut = begin(setting), None
+    for record in before:
+        state = evolve(state, record)
+        if isinstance(record, r.BlockSaid) and at in (record.uuid, record.message_id):
+            cut = state
+    if cut is None:
+        journal.close()
+        raise BadConfig(f"No message found with message.uuid of: {at}", where="--resume-session-at")
+    return r.Imported(close_messages(cut.messages, cut.pending, joins=setting.policy.joins_user_text))
 
 
 def _rules_of(contract: Contract) -> tuple[str, ...]:

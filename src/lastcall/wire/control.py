@@ -11,14 +11,14 @@ from typing import Any
 from msgspec import Struct
 
 from lastcall.contract.json_text import JsonFault, read_json
-from lastcall.nouns.messages import OpaqueBlock, TextBlock, UserBlock
+from lastcall.nouns.messages import OpaqueBlock, TextBlock
 from lastcall.wire.frames import Frame
 
 
 class UserLine(Struct, frozen=True):
     """A user message. `uuid` is the client's own, `""` if it gave none."""
 
-    blocks: tuple[UserBlock, ...]
+    blocks: tuple[TextBlock | OpaqueBlock, ...]
     uuid: str = ""
 
 
@@ -86,7 +86,7 @@ def _user(value: Mapping[str, Any], line: str) -> ClientLine:
         return WrongRole(str(message.get("role")))
     content = message.get("content")
     uuid = value.get("uuid")
-    blocks: tuple[UserBlock, ...]
+    blocks: tuple[TextBlock | OpaqueBlock, ...]
     if isinstance(content, str):
         blocks = (TextBlock(content),)
     elif isinstance(content, list) and all(isinstance(b, dict) for b in content):
@@ -96,7 +96,7 @@ def _user(value: Mapping[str, Any], line: str) -> ClientLine:
     return UserLine(blocks, uuid if isinstance(uuid, str) else "")
 
 
-def _block(value: Mapping[str, Any]) -> UserBlock:
+def _block(value: Mapping[str, Any]) -> TextBlock | OpaqueBlock:
     if value.get("type") == "text" and isinstance(value.get("text"), str):
         return TextBlock(value["text"])
     return OpaqueBlock(str(value.get("type", "")), dict(value))
@@ -129,6 +129,14 @@ def success(request_id: str, response: Frame | None = None) -> Frame:
     if response is not None:
         inner["response"] = response
     return {"type": "control_response", "response": inner}
+
+
+def replayed(line: UserLine, session_id: str, uuid: str) -> Frame:
+    """A user message shown again, when its turn comes."""
+    content = [{"type": "text", "text": b.text} if isinstance(b, TextBlock) else dict(b.value) for b in line.blocks]
+    message = {"role": "user", "content": content}
+    told: Frame = {"message": message, "parent_tool_use_id": None, "isReplay": True}
+    return {"type": "user", **told, "session_id": session_id, "uuid": uuid}
 
 
 def client_request(request_id: str, request: Frame) -> Frame:

@@ -16,6 +16,7 @@ from lastcall.wire.control import (
     client_request,
     failure,
     read_line,
+    replayed,
     success,
 )
 
@@ -92,3 +93,15 @@ def test_frames_of_ours_have_the_recorded_form():
         "request": {"subtype": "mcp_message"},
     }
     assert cancel_request("q1") == {"type": "control_cancel_request", "request_id": "q1"}
+
+
+def test_a_message_may_be_shown_again():
+    line = UserLine((TextBlock("a"), OpaqueBlock("image", {"type": "image"})), "u1")
+    assert replayed(line, "s", "u1") == {
+        "type": "user",
+        "message": {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image"}]},
+        "parent_tool_use_id": None,
+        "isReplay": True,
+        "session_id": "s",
+        "uuid": "u1",
+    }
