@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from lastcall.cli.args import Args, bad_value
+from lastcall.cli.rules import checks_of, rules_of
 from lastcall.cli.settings import read_settings
 from lastcall.contract import Contract, compile_contract
 from lastcall.contract.json_text import JsonFault, read_json
@@ -98,7 +99,7 @@ def resolve(
     return RunConfig(
         profile=profile,
         reference=reference,
-        contract=_contract(args, profile, reference, stdin),
+        contract=_contract(args, profile, reference, stdin, environment),
         model=args.text("model") or environment.get("LASTCALL_MODEL"),
         fallback_models=_names(args.text("fallback_model")),
         environment=environment,
@@ -130,6 +131,7 @@ def resolve(
         session_id=args.text("session_id"),
         resume=args.text("resume"),
         continue_latest=args.on("continue"),
+        resume_at=args.text("resume_session_at"),
         fork=args.on("fork_session"),
         persist=not args.on("no_session_persistence"),
         state_dir=state_dir(environment),
@@ -141,9 +143,15 @@ def resolve(
 # -- the contract ---------------------------------------------------------------------------------------------------
 
 
-def _contract(args: Args, profile: Profile, reference: Reference, stdin: Stdin) -> Contract | None:
+def _contract(
+    args: Args, profile: Profile, reference: Reference, stdin: Stdin, environment: Mapping[str, str]
+) -> Contract | None:
     given = args.text("json_schema")
+    expressions, commands = args.words("rule") or (), args.words("check") or ()
     if given is None or (not given and profile is Profile.COMPAT):
+        if expressions or commands:
+            flag = "--rule" if expressions else "--check"
+            raise BadConfig("there is no object to judge", hint="Add --json-schema.", where=flag)
         return None
     schema, rule = schema_of(given, profile, stdin)
     return compile_contract(
@@ -152,7 +160,14 @@ def _contract(args: Args, profile: Profile, reference: Reference, stdin: Stdin) 
         assert_formats=not args.on("no_format"),
         strict_values=args.on("strict_values"),
         reference=reference,
-        rules=() if rule is None else (rule,),
+        rules=(*(() if rule is None else (rule,)), *rules_of(expressions, schema, profile)),
+        checks=checks_of(
+            commands,
+            profile,
+            cwd=os.getcwd(),  # noqa: PTH109
+            environment=environment,
+            timeout_s=_seconds(args.text("check_timeout") or "60s", "check_timeout"),
+        ),
         loader=None if rule is None else rule.load,
     )
 
@@ -245,11 +260,11 @@ def _budget(args: Args) -> Decimal | None:
     return amount
 
 
-def _seconds(given: str) -> float:
+def _seconds(given: str, key: str = "deadline") -> float:
     match = _TIME.fullmatch(given.strip())
     seconds = float(match.group(1)) * _UNITS[match.group(2)] if match else 0.0
     if seconds <= 0:
-        raise bad_value("deadline", given, "must be a time such as 90s, 5m or 1h")
+        raise bad_value(key, given, "must be a time such as 90s, 5m or 1h")
     return seconds
 
 

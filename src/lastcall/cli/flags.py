@@ -52,6 +52,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     ),
     Flag("--rule", "<expr>", "A rule beyond the schema, in CEL; may be given several times.", "Contract", repeat=True, ours=True),
     Flag("--check", "<command>", "A command that gets the object on stdin; non-zero rejects it.", "Contract", repeat=True, ours=True),
+    Flag("--check-timeout", "<time>", "The longest that a --check may take (default 60s).", "Contract", ours=True),
     Flag("--no-format", help="Take `format` as an annotation, not as a check.", group="Contract", ours=True),
     Flag("--strict-values", help="Take warnings about suspicious values as problems.", group="Contract", ours=True),
     Flag("--decline", help="Offer the decline tool (on by default).", group="Contract", ours=True),
@@ -110,8 +111,6 @@ REFUSED: Final = frozenset({
 """Flags of the reference that lastcall does not have."""
 
 PENDING: Final[dict[str, str]] = {
-    "--rule": "CEL rules are not in this version; use --json-schema module:Type with validators",
-    "--check": "checking commands are not in this version; use --json-schema module:Type with validators",
     "--redact": "redaction patterns are not in this version",
 }
 """Flags in the table whose part of the product is not there yet; refused by name, never ignored."""

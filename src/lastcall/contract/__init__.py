@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from lastcall.contract.annotations import Annotations, annotations_of
 from lastcall.contract.budgets import PROBLEMS_LISTED, BudgetExceeded
+from lastcall.contract.cel import CelRule
 from lastcall.contract.coercion import coerce_top_level, input_issue
 from lastcall.contract.diagnosis import diagnosed
 from lastcall.contract.dialects import choose_dialect
@@ -140,8 +141,14 @@ class Contract:
         """The finishing tools of a deployment."""
         strict = None if strict_rules == "none" else self.strict(strict_rules)
         strict_schema = strict.value if isinstance(strict, StrictSchema) else None
-        finish = finish_tool(self.wire_schema, strict_schema=strict_schema)
+        finish = finish_tool(self.wire_schema, notes=self._notes, strict_schema=strict_schema)
         return (finish, decline_tool()) if declines else (finish,)
+
+    @property
+    def _notes(self) -> str:
+        """What the model is told beforehand of rules that no schema says."""
+        told = [rule.told for rule in self.rules if isinstance(rule, CelRule)]
+        return f"The result also has to satisfy: {'; '.join(told)}." if told else ""
 
     @property
     def wire_output(self) -> OutputSchema:

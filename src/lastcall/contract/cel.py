@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
@@ -41,12 +41,13 @@ class _Broken(Exception):  # noqa: N818 -- never leaves this file
 class CelRule:
     """One expression. Made only by `cel_rule`."""
 
-    __slots__ = ("_run", "name", "words")
+    __slots__ = ("_run", "name", "told", "words")
 
     def __init__(self, expression: str, run: Callable[[Mapping[str, Any]], Any]) -> None:
         comment = _COMMENT.search(expression)
         self.name = expression
         self.words = comment.group(1) if comment else f"must satisfy the rule {_cut(expression)}"
+        self.told = comment.group(1) if comment else _cut(expression)
         self._run = run
 
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
@@ -174,70 +175,82 @@ def _equal(a: Any, b: Any) -> bool:
 # -- operators and functions ----------------------------------------------------------------------------------------
 
 
-def _functions() -> dict[str, Callable[..., Any]]:  # noqa: C901 -- a table of functions of one line
+def _functions() -> dict[str, Callable[..., Any]]:
     """The operators on exact numbers, and the functions on lists of them."""
-    from celpy import celtypes  # noqa: PLC0415 -- an extra
-
-    truth = celtypes.BoolType
-
-    def computes(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        def apply(a: Any, b: Any) -> Any:
-            return op(_number(a), _number(b)) if _is_number(a) and _is_number(b) else op(a, b)
-
-        return apply
-
-    def compares(op: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
-        def apply(a: Any, b: Any) -> Any:
-            if _is_number(a) != _is_number(b):
-                raise ValueError("a number is compared with something else")
-            return truth(op(_number(a), _number(b)) if _is_number(a) else op(a, b))
-
-        return apply
-
-    def found(item: Any, container: Any) -> Any:
-        if isinstance(container, dict):
-            return truth(item in container)
-        return truth(any(_equal(item, other) for other in container))
-
-    def at(container: Any, key: Any) -> Any:
-        index = int(_number(key)) if _is_number(key) and _number(key).denominator == 1 else key
-        if isinstance(container, list) and not 0 <= index < len(container):
-            raise IndexError(f"there is no item {index}")
-        return container[index]
-
-    def text(value: Any) -> Any:
-        return celtypes.StringType(_written(_number(value)) if _is_number(value) else value)
-
-    def whole(value: Any) -> Any:
-        return Fraction(int(_number(value) if _is_number(value) else Fraction(str(value))))
-
-    def real(value: Any) -> Any:
-        return _number(value) if _is_number(value) else Fraction(str(value))
-
-    exact: dict[str, Callable[..., Any]] = {
-        "_+_": computes(operator.add),
-        "_-_": computes(operator.sub),
-        "_*_": computes(operator.mul),
-        "_/_": computes(_divided),
-        "_%_": computes(_rest),
-        "_<_": compares(operator.lt),
-        "_<=_": compares(operator.le),
-        "_>_": compares(operator.gt),
-        "_>=_": compares(operator.ge),
-        "_==_": lambda a, b: truth(_equal(a, b)),
-        "_!=_": lambda a, b: truth(not _equal(a, b)),
-        "_in_": found,
-        "_[_]": at,
-        "string": text,
-        "int": whole,
-        "uint": whole,
-        "double": real,
-        "sum": lambda items: sum(map(_number, _numbers(items)), Fraction(0)),
-        "min": lambda items: min(map(_number, _numbers(items))),
-        "max": lambda items: max(map(_number, _numbers(items))),
+    arithmetic = {
+        "_+_": operator.add,
+        "_-_": operator.sub,
+        "_*_": operator.mul,
+        "_/_": _divided,
+        "_%_": _rest,
+    }
+    order = {"_<_": operator.lt, "_<=_": operator.le, "_>_": operator.gt, "_>=_": operator.ge}
+    others: dict[str, Callable[..., Any]] = {
+        "_==_": lambda a, b: _truth(_equal(a, b)),
+        "_!=_": lambda a, b: _truth(not _equal(a, b)),
+        "_in_": _is_in,
+        "_[_]": _at,
+        "string": _string,
+        "int": _whole,
+        "uint": _whole,
+        "double": _real,
+        "sum": lambda items: sum(_numbers(items), Fraction(0)),
+        "min": lambda items: min(_numbers(items)),
+        "max": lambda items: max(_numbers(items)),
         "abs": lambda value: abs(_number(value)),
     }
-    return {name: _unless_broken(function) for name, function in exact.items()}
+    every = {name: _computes(op) for name, op in arithmetic.items()}
+    every |= {name: _compares(op) for name, op in order.items()}
+    return {name: _unless_broken(function) for name, function in (every | others).items()}
+
+
+def _truth(value: bool) -> Any:
+    from celpy import celtypes  # noqa: PLC0415 -- an extra
+
+    return celtypes.BoolType(value)
+
+
+def _computes(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(a: Any, b: Any) -> Any:
+        return op(_number(a), _number(b)) if _is_number(a) and _is_number(b) else op(a, b)
+
+    return apply
+
+
+def _compares(op: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    def apply(a: Any, b: Any) -> Any:
+        if _is_number(a) != _is_number(b):
+            raise ValueError("a number is compared with something else")
+        return _truth(op(_number(a), _number(b)) if _is_number(a) else op(a, b))
+
+    return apply
+
+
+def _is_in(item: Any, container: Any) -> Any:
+    if isinstance(container, dict):
+        return _truth(item in container)
+    return _truth(any(_equal(item, other) for other in container))
+
+
+def _at(container: Any, key: Any) -> Any:
+    index = int(_number(key)) if _is_number(key) and _number(key).denominator == 1 else key
+    if isinstance(container, list) and not 0 <= index < len(container):
+        raise IndexError(f"there is no item {index}")
+    return container[index]
+
+
+def _string(value: Any) -> Any:
+    from celpy import celtypes  # noqa: PLC0415 -- an extra
+
+    return celtypes.StringType(_written(_number(value)) if _is_number(value) else value)
+
+
+def _whole(value: Any) -> Fraction:
+    return Fraction(int(_real(value)))
+
+
+def _real(value: Any) -> Fraction:
+    return _number(value) if _is_number(value) else Fraction(str(value))
 
 
 def _unless_broken(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -263,11 +276,11 @@ def _rest(a: Any, b: Any) -> Any:
     return a - b * int(_divided(a, b))
 
 
-def _numbers(items: Iterable[Any]) -> Iterable[Any]:
+def _numbers(items: Iterable[Any]) -> Iterator[Fraction]:
     for item in items:
         if not _is_number(item):
             raise ValueError("a list of numbers is wanted")
-        yield item
+        yield _number(item)
 
 
 def _written(number: Fraction) -> str:

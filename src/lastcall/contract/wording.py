@@ -192,12 +192,18 @@ def joined(problems: tuple[Problem, ...]) -> str:
     return ", ".join(f"{p.path or 'root'}: {p.message}" for p in problems)
 
 
+_BEYOND_SCHEMA: Final = frozenset(
+    {"rule", "check", "quote", "evidence", "type_validator", "degenerate", "wrapped_object"}
+)
+"""Keywords of problems that an object may have which fits its schema."""
 _NOTHING_CHANGED: Final = "Nothing changed: this is what was already rejected. "
 
 
 def _rejected(verdict: Rejected, channel: Channel) -> str:
     how = "answer with the whole JSON object" if channel is Channel.NATIVE else "call StructuredOutput"
-    head = f"The output does not match the schema. Correct these and {how} again:"
+    beyond = bool(verdict.problems) and all(p.keyword in _BEYOND_SCHEMA for p in verdict.problems)
+    what = "fits the schema, but it was not accepted" if beyond else "does not match the schema"
+    head = f"The output {what}. Correct these and {how} again:"
     return _bounded(head, (f"- {sentence(p)}" for p in verdict.problems), verdict.total)
 
 

@@ -1,15 +1,14 @@
-"""Checks that need the world: a command that reads the object from its standard input, a Python callable.
+"""Checks that are commands: each reads the object from its standard input and says by its exit code what it thinks.
 
 A command is started without a shell, in its own process group, with the object (JSON, one line) on standard input; exit
-code 0 accepts, any other rejects with what it wrote to standard error (else to standard output). A callable accepts by
-`None` or `True`, rejects by `False`, a sentence, a list of sentences, or an exception.
+code 0 accepts, any other rejects with what it wrote to standard error (else to standard output).
 
-Must not go in here: when checks are run (`core`), how they run beside each other (`runtime.driver`).
+Must not go in here: Python functions (`api.rules`), when checks are run (`core`), how they run beside each other
+(`runtime.driver`).
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
 import shlex
@@ -17,14 +16,13 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import anyio
 import anyio.abc
 from msgspec import Struct
 
-from lastcall.contract.json_text import JsonFault, read_json
 from lastcall.errors import BadRule
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.result import CheckVerdict
@@ -78,35 +76,6 @@ class CommandCheck(Struct, frozen=True):
         return _judged(self.name, "" if code == 0 else said, began)
 
 
-class CallableCheck(Struct, frozen=True):
-    """A Python callable of one argument, the object; sync ones run in a thread."""
-
-    name: str
-    function: Callable[[Any], Any]
-    load: Callable[[Any], Any] | None = None
-    timeout_s: float = DEFAULT_TIMEOUT_S
-
-    async def run(self, object_text: str) -> Judged:
-        """The verdict on the object. Raises nothing that the callable raises."""
-        began = time.monotonic()
-        read = read_json(object_text, numbers="exact")
-        value = None if isinstance(read, JsonFault) else read.value
-        try:
-            with anyio.fail_after(self.timeout_s):
-                words = _answer(await self._call(value if self.load is None else self.load(value)))
-        except TimeoutError:
-            words = f"the check did not finish within {self.timeout_s:g} s, so the object was not taken"
-        except Exception as error:  # noqa: BLE001 -- the caller's code may raise anything; it is told
-            words = str(error) or type(error).__name__
-        return _judged(self.name, words, began)
-
-    async def _call(self, value: Any) -> Any:
-        if inspect.iscoroutinefunction(self.function):
-            return await self.function(value)
-        answer = await anyio.to_thread.run_sync(self.function, value, abandon_on_cancel=True)
-        return await answer if inspect.isawaitable(answer) else answer
-
-
 def command_check(
     command: str, *, cwd: str, environment: Mapping[str, str], timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> CommandCheck:
@@ -132,18 +101,6 @@ def _judged(name: str, words: str, began: float) -> Judged:
     took_ms = math.ceil((time.monotonic() - began) * 1000)
     verdict = CheckVerdict(name, passed=not words, message=words, took_ms=took_ms)
     return verdict, (Problem("", KEYWORD, f"{name}: {words}"),) if words else ()
-
-
-def _answer(answer: Any) -> str:
-    if answer is None or answer is True:
-        return ""
-    if answer is False:
-        return "it said no"
-    if isinstance(answer, str):
-        return _capped(answer.strip())
-    if isinstance(answer, list | tuple):
-        return _capped("; ".join(str(item).strip() for item in answer))
-    return f"it answered {type(answer).__name__}, which is neither true nor false nor a sentence"
 
 
 def _said(heard: bytearray) -> str:

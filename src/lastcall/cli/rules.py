@@ -1,0 +1,53 @@
+"""What `--rule` and `--check` mean: CEL expressions and commands that an object has to pass beside its schema.
+
+Everything is refused here that can be before anything is sent: expressions that cannot be read or can be true of no
+object, commands that name no program.
+
+Must not go in here: evaluating and running them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lastcall.contract.rules import Check, Rule
+from lastcall.errors import BadConfig, BadSchema
+from lastcall.nouns.profile import Profile
+from lastcall.nouns.schema import OutputSchema
+
+
+def rules_of(expressions: Sequence[str], schema: OutputSchema, profile: Profile) -> tuple[Rule, ...]:
+    """The rules of `--rule`. Raises `BadRule`, `MissingExtra`, `BadConfig`."""
+    if not expressions:
+        return ()
+    _demand_native("--rule", profile)
+    from lastcall.contract.cel import cel_rule, names_in  # noqa: PLC0415 -- an extra
+    from lastcall.contract.sample import sample  # noqa: PLC0415
+
+    rules = [cel_rule(expression) for expression in expressions]
+    try:
+        example = sample(schema, profile=profile)
+    except BadSchema:
+        return tuple(rules)  # no small instance is found of some schemas: then the run shows it
+    names = names_in(schema.value)
+    for rule in rules:
+        rule.try_on(example, names)
+    return tuple(rules)
+
+
+def checks_of(
+    commands: Sequence[str], profile: Profile, *, cwd: str, environment: Mapping[str, str], timeout_s: float | None
+) -> tuple[Check, ...]:
+    """The checks of `--check`. Raises `BadRule`, `BadConfig`."""
+    if not commands:
+        return ()
+    _demand_native("--check", profile)
+    from lastcall.runtime.checks import DEFAULT_TIMEOUT_S, command_check  # noqa: PLC0415 -- only where there are any
+
+    limit_s = DEFAULT_TIMEOUT_S if timeout_s is None else timeout_s
+    return tuple(command_check(c, cwd=cwd, environment=environment, timeout_s=limit_s) for c in commands)
+
+
+def _demand_native(flag: str, profile: Profile) -> None:
+    if profile is Profile.COMPAT:
+        raise BadConfig("the reference has no rules beside the schema", hint="Use --profile native.", where=flag)
