@@ -48,3 +48,10 @@ def test_a_bad_configuration_is_one_sentence_and_exit_2(tmp_path, given, words):
     ran = lastcall(tmp_path, "-p", "x", "--model", script(tmp_path, "y"), "--mcp-config", given)
     assert (ran.code, ran.out) == (2, b"")
     assert words in ran.err
+
+
+def test_a_refusal_after_the_servers_were_started_is_still_one_sentence(tmp_path):
+    given = ["--mcp-config", json.dumps(CONFIG), "--resume", "nobody"]
+    ran = lastcall(tmp_path, "-p", "x", "--model", script(tmp_path, "y"), *given)
+    assert (ran.code, ran.out) == (2, b"")
+    assert "No conversation found" in ran.err

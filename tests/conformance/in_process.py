@@ -115,10 +115,10 @@ def _run(argv, env, script, stdin, output, notes, requests) -> int:
         notes.error(f"error: {error.message}")
         return 1 if env["LASTCALL_PROFILE"] == "compat" else 2
 
-    def opener(config, publisher_for):
+    def opener(config, publisher_for, **more):
         model = full_name(config.model or "sonnet", env)
         provider = scripted_provider(script, model=model, settings=Settings(profile=config.profile, limits=limits_of(config)), dialect=ANTHROPIC)
-        session = open_session(config, publisher_for, provider)
+        session = open_session(config, publisher_for, provider, **more)
         requests.append(provider)
         return session
 

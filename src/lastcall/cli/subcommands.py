@@ -8,6 +8,8 @@ from typing import Final
 SUBCOMMANDS: Final[dict[str, tuple[str, str]]] = {
     "schema": ("lastcall.cli.schema:schema", "Check, convert, explain a schema, or show a sample."),
     "models": ("lastcall.cli.models:models", "List, pull, verify or remove embedded models."),
+    "sessions": ("lastcall.cli.sessions:sessions", "List, show, resume, remove or export sessions."),
+    "replay": ("lastcall.cli.replay:replay_session", "A recorded session against today's contract, offline."),
     "doctor": ("lastcall.cli.doctor:doctor", "What is configured, what would be used, what is missing."),
 }
 """name -> (module:click command, what it does)"""

@@ -158,16 +158,21 @@ async def connected(servers: Iterable[McpServer], around: Surroundings) -> Async
             "MCP servers need the mcp library", hint="pip install 'lastcall[mcp]'", where="--mcp-config"
         ) from None
     connections = tuple(McpConnection(server, around) for server in servers)
+    failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
         async with anyio.create_task_group() as starting:
             for connection in connections:
                 starting.start_soon(tasks.start, connection.serve)
         try:
             yield connections
+        except Exception as error:  # noqa: BLE001 -- raised below: a task group would wrap the caller's error
+            failure = error
         finally:
             for connection in connections:
                 connection.close()
             tasks.cancel_scope.deadline = anyio.current_time() + _CLOSE_S
+    if failure is not None:
+        raise failure
 
 
 async def _listed(client: Client) -> AsyncIterator[Mapping[str, Any]]:
