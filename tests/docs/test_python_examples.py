@@ -30,4 +30,4 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
 
 
 def test_there_are_pages_with_examples():
-    assert {page.name for page in PAGES} >= {"python.md"}
+    assert {page.name for page in PAGES} >= {"python.md", "test-without-a-model.md"}

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from lastcall.errors import BadConfig
+from lastcall.providers.choose import FORBIDDEN
 from lastcall.runtime import config as runtime
 from lastcall.runtime.places import cache_dir, state_dir
 
@@ -49,11 +50,15 @@ def settled(config: RunConfig, *, partial: bool) -> RunConfig:
     ):
         if amount is not None and not amount > 0:
             raise BadConfig(f"{amount} is no limit", hint="Use a number above 0, or None.", where=name)
+    environment = config.environment
+    if FORBIDDEN in os.environ:  # a test's configuration may bring an environment of its own
+        environment = {**environment, FORBIDDEN: os.environ[FORBIDDEN]}
     words = "" if config.deadline_s is None else f"{config.deadline_s:g}s"
     budget = "" if config.max_budget_usd is None else str(config.max_budget_usd)
     return replace(
         config,
         partial=partial,
+        environment=environment,
         model=config.model or config.environment.get("LASTCALL_MODEL"),
         state_dir=config.state_dir or state_dir(config.environment),
         cache_dir=config.cache_dir or cache_dir(config.environment),

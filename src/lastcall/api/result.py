@@ -8,7 +8,7 @@ Must not go in here: how results are made (`runtime.finish`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -151,9 +151,3 @@ _SHOWN = 200
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
-
-
-Listener = Callable[[TerminalResult[Any]], None]
-
-listeners: list[Listener] = []
-"""Who is told of every result in this process: the pytest plugin, instrumentation. Must not raise."""

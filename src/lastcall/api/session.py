@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from lastcall.api.config import RunConfig, settled
 from lastcall.api.contract import Contract, contract_for
+from lastcall.api.ends import listeners
 from lastcall.api.events import RunEnded, StreamEvent
-from lastcall.api.result import TerminalResult, listeners
+from lastcall.api.result import TerminalResult
 from lastcall.api.rules import DEPENDENCIES
 from lastcall.api.tools import make_tool
 from lastcall.api.watching import Relay, Watcher
@@ -124,7 +125,8 @@ class Session(Generic[T]):
         if self._core is None:
             config = settled(self._config, partial=partial)
             client = ClientSide(tools=self._own)
-            self._core = open_session(config, lambda _: self._relay, self._provider, client=client)
+            clock = getattr(self._provider, "run_clock", None)  # a scripted model may bring the time with it
+            self._core = open_session(config, lambda _: self._relay, self._provider, client=client, clock=clock)
         return self._core
 
     @property
@@ -156,6 +158,8 @@ class Session(Generic[T]):
         token = DEPENDENCIES.set(self._deps)
         try:
             plain = await session.run(prompt)
+        except BaseExceptionGroup as group:
+            raise alone(group) from None
         finally:
             DEPENDENCIES.reset(token)
             self._relay.watcher = Silent()
@@ -217,9 +221,7 @@ class RunStream(Generic[T]):
         except BaseExceptionGroup as group:
             if group.exceptions == (error,):
                 return False  # the block's own error, as it was
-            if len(group.exceptions) == 1:
-                raise group.exceptions[0] from None
-            raise
+            raise alone(group) from None
         finally:
             self._events.close()
             with anyio.CancelScope(shield=True):
@@ -234,6 +236,14 @@ class RunStream(Generic[T]):
             watcher = self._session._watcher(self._send.send_nowait)  # noqa: SLF001 -- two halves of one thing
             self._result = await self._session._run(self._prompt, watcher)  # noqa: SLF001
             self._send.send_nowait(RunEnded(self._result))
+
+
+def alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one exception in a group of one, however deep; else the group."""
+    inner: BaseException = group
+    while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
+        inner = inner.exceptions[0]
+    return inner
 
 
 def _sorted(tools: Sequence[AnyTool]) -> tuple[list[str], tuple[Tool, ...]]:

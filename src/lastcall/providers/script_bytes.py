@@ -73,7 +73,7 @@ def _whole_block(block: Mapping[str, Any]) -> dict[str, Any]:
         raw = whole.pop("raw")
         try:
             whole["input"] = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             whole["input"] = {}
     return whole
 
