@@ -14,6 +14,7 @@ from typing import Any, Final
 from lastcall.contract.annotations import Annotations, annotations_of
 from lastcall.contract.budgets import PROBLEMS_LISTED, BudgetExceeded
 from lastcall.contract.cel import CelRule
+from lastcall.contract.closest import explained
 from lastcall.contract.coercion import coerce_top_level, input_issue
 from lastcall.contract.diagnosis import diagnosed
 from lastcall.contract.dialects import choose_dialect
@@ -270,12 +271,14 @@ class Contract:
         except BudgetExceeded as error:
             return Rejected((Problem(prefix, "budget", error.message),), 1)
         if found.total:
-            listed = found.listed
+            listed, total = found.listed, found.total
             if self.profile is Profile.NATIVE:
+                listed, left_out = explained(self._validator, value, listed)
+                total -= left_out
                 listed = diagnosed(listed[:DIAGNOSED], value, self._fits) + listed[DIAGNOSED:]
             elif self.reference is Reference.LATER:
                 listed = in_later_words(listed, value)
-            return Rejected(_below(prefix, listed), found.total)
+            return Rejected(_below(prefix, listed), total)
         broken: list[Problem] = []
         verdicts: list[CheckVerdict] = []
         if self._annotations is not None and self._annotations.needs_sight:

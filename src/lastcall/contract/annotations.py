@@ -16,16 +16,14 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from lastcall.contract.engine import SearchBudget
-from lastcall.contract.json_text import pointer_token
+from lastcall.contract.alongside import Step, always, branches, items, members, single
 from lastcall.contract.nodes import Node
-from lastcall.contract.patterns import Pattern
 from lastcall.contract.positions import each_subschema
 from lastcall.contract.seen import Sight, ToolSeen
 from lastcall.contract.validator import Validator
 from lastcall.errors import BadSchema
 from lastcall.nouns.attachment import Problem
-from lastcall.nouns.json import JsonObject, JsonValue
+from lastcall.nouns.json import JsonValue
 
 KEYWORD: Final = "x-lastcall"
 SOURCES: Final = ("input", "tools")
@@ -81,7 +79,7 @@ class Annotations:
         return tuple((item.path, item.value) for item in items if item.annotation.secret)
 
     def _walk(self, value: JsonValue, *, choices: bool) -> Iterator[Annotated]:
-        todo: list[_Step] = [(self._validator.root, "", value)]
+        todo: list[Step] = [(self._validator.root, "", value)]
         been: set[tuple[int, str]] = set()
         while todo and len(been) < _MOST_STEPS:
             node, path, part = todo.pop()
@@ -93,9 +91,9 @@ class Annotations:
                 yield Annotated(path, part, annotation)
             todo += ((below, path, part) for below in self._in_place(node, part, choices=choices))
             if isinstance(part, dict):
-                todo += _members(node, path, part)
+                todo += members(node, path, part)
             elif isinstance(part, list):
-                todo += _items(node, path, part)
+                todo += items(node, path, part)
 
     def _in_place(self, node: Node, value: JsonValue, *, choices: bool) -> Iterator[Node]:
         """The subschemas that speak about the same value; of choices those that it fits."""
@@ -103,17 +101,14 @@ class Annotations:
         def fits(schema: Any) -> bool:
             return not choices or self._validator.fits(node.child(schema), value)
 
-        yield from _always(node)
+        yield from always(node)
         for key in ("anyOf", "oneOf"):
-            yield from (node.child(branch) for branch in _listed(node.schema, key) if fits(branch))
+            yield from (node.child(branch) for branch in branches(node.schema, key) if fits(branch))
         if "if" in node.schema:
             holds = fits(node.schema["if"])
             for key, wanted in (("then", True), ("else", False)):
                 if holds == wanted or not choices:
-                    yield from map(node.child, _single(node.schema, key))
-
-
-_Step = tuple[Node, str, JsonValue]
+                    yield from map(node.child, single(node.schema, key))
 
 
 def annotations_of(validator: Validator) -> Annotations | None:
@@ -143,63 +138,15 @@ def _reachable(root: Node) -> set[int]:
         if id(node.schema) in been:
             continue
         been.add(id(node.schema))
-        todo += _always(node)
+        todo += always(node)
         for key in ("anyOf", "oneOf", "prefixItems", "items"):
-            todo += map(node.child, _listed(node.schema, key))
+            todo += map(node.child, branches(node.schema, key))
         named = node.schema.get("properties")
         for schema in named.values() if isinstance(named, dict) else ():
             todo += [node.child(schema)] if isinstance(schema, dict) else []
         for key in ("then", "else", "additionalProperties", "items", "additionalItems"):
-            todo += map(node.child, _single(node.schema, key))
+            todo += map(node.child, single(node.schema, key))
     return been
-
-
-def _always(node: Node) -> Iterator[Node]:
-    for key in ("$ref", "$dynamicRef", "$recursiveRef"):
-        target = node.referenced(key) if key in node.schema else None
-        if target is not None:
-            yield target
-    yield from map(node.child, _listed(node.schema, "allOf"))
-
-
-def _listed(schema: JsonObject, key: str) -> list[Any]:
-    value = schema.get(key)
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _single(schema: JsonObject, key: str) -> list[JsonObject]:
-    value = schema.get(key)
-    return [value] if isinstance(value, dict) else []
-
-
-def _members(node: Node, path: str, value: dict[str, JsonValue]) -> Iterator[_Step]:
-    properties, rest = node.schema.get("properties"), node.schema.get("additionalProperties")
-    declared: dict[str, Any] = properties if isinstance(properties, dict) else {}
-    named = node.schema.get("patternProperties")
-    patterns = [node.space.pattern(text) for text in (named if isinstance(named, dict) else ())]
-    for name, member in value.items():
-        schema = declared.get(name)
-        if name not in declared and not any(_found(pattern, name) for pattern in patterns):
-            schema = rest
-        if isinstance(schema, dict):
-            yield node.child(schema), f"{path}/{pointer_token(name)}", member
-
-
-def _found(pattern: Pattern, name: str) -> bool:
-    try:
-        return pattern.search(name)
-    except SearchBudget:
-        return True  # as the check, which refuses the object for it
-
-
-def _items(node: Node, path: str, value: list[JsonValue]) -> Iterator[_Step]:
-    first = node.schema.get("prefixItems", node.schema.get("items"))
-    positions: list[Any] = first if isinstance(first, list) else []
-    rest = node.schema.get("additionalItems" if isinstance(node.schema.get("items"), list) else "items")
-    for index, item in enumerate(value):
-        schema = positions[index] if index < len(positions) else rest
-        if isinstance(schema, dict):
-            yield node.child(schema), f"{path}/{index}", item
 
 
 # -- reading an annotation ------------------------------------------------------------------------------------------

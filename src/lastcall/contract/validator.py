@@ -52,10 +52,14 @@ class Validator:
         """The compiled schema, for whoever walks it beside a value."""
         return self._space.root
 
+    def problems_at(self, node: Node, value: JsonValue) -> Problems:
+        """All problems that one of its nodes finds in a value. Raises `BudgetExceeded`."""
+        return _problems(node, value, steps=budgets.CHECK_STEPS, depth=budgets.CHECK_DEPTH)
+
     def fits(self, node: Node, value: JsonValue) -> bool:
         """Whether a value passes one of its nodes; a check that was given up says no."""
         try:
-            return not _problems(node, value, steps=budgets.CHECK_STEPS, depth=budgets.CHECK_DEPTH).total
+            return not self.problems_at(node, value).total
         except BudgetExceeded:
             return False
 

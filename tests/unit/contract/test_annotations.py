@@ -203,17 +203,6 @@ def test_an_annotation_that_could_not_be_applied_is_refused_not_passed_over(sche
         contract_of(schema)
 
 
-def test_a_pattern_that_is_given_up_matches():
-    from lastcall.contract.annotations import _found
-    from lastcall.contract.engine import SearchBudget
-    from lastcall.contract.patterns import Pattern
-
-    def give_up(text):
-        raise SearchBudget
-
-    assert _found(Pattern("x", "backtracking", give_up), "name")
-
-
 # -- secrets --------------------------------------------------------------------------------------------------------------
 
 LOGIN = {

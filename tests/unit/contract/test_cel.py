@@ -108,3 +108,12 @@ def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch):
     with pytest.raises(MissingExtra) as caught:
         cel_rule("true")
     assert "lastcall[rules]" in caught.value.hint
+
+
+def test_a_rule_that_nests_deeply_is_refused_not_fatal():
+    try:
+        rule = cel_rule("(" * 3000 + "true" + ")" * 3000)
+    except BadRule as error:
+        assert "nests too deeply" in error.message
+    else:
+        assert len(rule.problems({})) <= 1

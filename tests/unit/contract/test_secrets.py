@@ -5,7 +5,7 @@ from decimal import Decimal
 from lastcall.contract.secrets import conceal, masked
 from lastcall.nouns.attachment import Problem
 
-SECRETS = (("/token", 'hunter"2'), ("/pins", [12345, Decimal("1.25"), True, None, "no"]))
+SECRETS = (("/token", 'hunter"2'), ("/pins", [{"x": 12345}, Decimal("1.25"), True, None, "no"]))
 
 
 def test_figures_found_at_a_secret_place_are_left_out():
