@@ -1,6 +1,6 @@
 """The embedded model on the incident notes, as a table.
 
-    python bench/incidents.py [--model standard|small] [--set notes|held_out|read] [--limit N]
+    python bench/incidents.py [--model standard|small] [--set notes|held_out|read|read_held_out] [--limit N]
 
 `notes` and `held_out` hold the note in the prompt; in `read` the model has to read a small file first.
 """
@@ -44,7 +44,7 @@ async def run(model: str, name: str, limit: int | None) -> list[Tried]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="standard")
-    parser.add_argument("--set", default="notes", choices=["notes", "held_out", "read"])
+    parser.add_argument("--set", default="notes", choices=["notes", "held_out", "read", "read_held_out"])
     parser.add_argument("--limit", type=int)
     args = parser.parse_args()
     tried = anyio.run(run, args.model, args.set, args.limit)

@@ -72,8 +72,24 @@ def prompt(request: ModelRequest) -> list[Piece]:
                 pieces += _turn("assistant", _joined(_said_by(block) for block in blocks))
             case _:
                 assert_never(message)
+    reminder = _reminder(request)
+    if reminder:
+        pieces[-1:] = [Foreign(f"\n\n{reminder}"), pieces[-1]]
     pieces.append(Marker(f"{_BEGIN}assistant\n"))
     return pieces
+
+
+def _reminder(request: ModelRequest) -> str:
+    """After results that may be enough, how to finish: a model of this size forgets what stands far above.
+
+    It stands at the end only, so that what the engine has read stays the same but for this.
+    """
+    last = request.messages[-1] if request.messages else None
+    results = [block for block in last.blocks if isinstance(block, ToolResult)] if isinstance(last, UserMessage) else []
+    if not results or any(result.failed for result in results):
+        return ""
+    finish = next((tool for tool in request.tools if tool.finishing), None)
+    return "" if finish is None else f"If that is enough: {finish.name} INPUT: {signature(finish.input_schema)}"
 
 
 def _turn(role: str, texts: Iterable[str]) -> Iterator[Piece]:

@@ -100,3 +100,22 @@ def test_the_beginning_is_the_same_in_every_turn_of_a_run() -> None:
         Choice.FINISH,
     )
     assert prompt(later)[: len(prompt(first))] == prompt(first)
+
+
+def test_after_a_result_the_way_to_finish_stands_at_the_end_and_only_there() -> None:
+    call = read_call(CallId("c1"), M, "Read", '{"file_path": "a"}')
+
+    def after(result: ToolResult, *more: AssistantMessage | UserMessage) -> str:
+        turns = (UserMessage((TextBlock("go"),)), AssistantMessage(M, (call,)), UserMessage((result,)), *more)
+        return text_of(ModelRequest(2, "", turns, (READ, *FINISHING)))
+
+    good = ToolResult(CallId("c1"), ResultKind.OK, "1\tx")
+    assert (
+        after(good)
+        .rpartition("Result of Read:\n1\tx")[2]
+        .startswith("\n\nIf that is enough: StructuredOutput INPUT: {ticket: string matching ^INC-[0-9]{4}$")
+    )
+    assert "If that is enough" not in after(ToolResult(CallId("c1"), ResultKind.FAILED, "no", is_error=True))
+    assert "If that is enough" not in after(
+        good, AssistantMessage(M, (TextBlock("so"),)), UserMessage((TextBlock("on"),))
+    )

@@ -45,7 +45,7 @@ def test_the_incident_schema_takes_two_thirds_of_its_json() -> None:
         "{ticket: string matching ^INC-[0-9]{4}$ /* number of the incident */, "
         'area: "payments" | "login" | "search" | "email" /* ' + SCHEMA["properties"]["area"]["description"] + " */, "
         "customers: integer at least 0 /* how many customers were affected */, "
-        "start: string matching ^([01][0-9]|2[0-3]):[0-5][0-9]$ /* when it began, HH:MM */}"
+        "start: string matching ^([01][0-9]|2[0-3]):[0-5][0-9]$ /* when it began: the time of the first failure, HH:MM */}"
     )
 
 
