@@ -10,6 +10,7 @@ SUBCOMMANDS: Final[dict[str, tuple[str, str]]] = {
     "models": ("lastcall.cli.models:models", "List, pull, verify or remove embedded models."),
     "sessions": ("lastcall.cli.sessions:sessions", "List, show, resume, remove or export sessions."),
     "replay": ("lastcall.cli.replay:replay_session", "A recorded session against today's contract, offline."),
+    "mcp": ("lastcall.cli.mcp_server:serve_mcp", "Serve the tool run over MCP."),
     "doctor": ("lastcall.cli.doctor:doctor", "What is configured, what would be used, what is missing."),
 }
 """name -> (module:click command, what it does)"""
