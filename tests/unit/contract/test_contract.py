@@ -6,16 +6,19 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from lastcall.contract import Contract, compile_contract
 from lastcall.contract.budgets import PROBLEMS_LISTED, Budget, BudgetExceeded
+from lastcall.contract.cel import cel_rule
 from lastcall.contract.parse import schema_from_value
+from lastcall.contract.seen import Sight
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInput
 from lastcall.errors import BadSchema
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.request import Channel
-from lastcall.nouns.result import RunWarning
+from lastcall.nouns.result import CheckVerdict, RunWarning
 from lastcall.nouns.schema import NotStrict, StrictSchema
 from lastcall.nouns.tools import Arguments, Unreadable, UnreadableCause
 
@@ -152,7 +155,10 @@ class Sum:
 
 
 def test_rules_are_asked_of_what_fits_and_cannot_change_it():
-    assert judge('{"title":"a","count":2}', rules=[Sum(), Sum()]) == Accepted('{"title":"a","count":2}')
+    passed, failed = CheckVerdict("sum", passed=True), CheckVerdict("sum", passed=False, message="must be 2")
+    good, bad = (judge(f'{{"title":"a","count":{n}}}', rules=[Sum(), Sum()]) for n in (2, 3))
+    assert good == Accepted('{"title":"a","count":2}', checks=(passed, passed))
+    assert bad == replace(bad, checks=(failed, failed))
     assert gist(judge('{"title":"a","count":3}', rules=[Sum(), Sum()])) == ([("/count", "rule", "must be 2")] * 2, 2)
     assert gist(judge('{"title":"a"}', rules=[Sum()])) == ([("", "required", "must have required property 'count'")], 1)
 
@@ -253,3 +259,45 @@ def test_formats_are_asserted_natively_unless_told_otherwise():
     assert gist(judge('{"at":"soon"}', schema))[1] == 1
     assert judge('{"at":"soon"}', schema, assert_formats=False) == Accepted('{"at":"soon"}')
     assert compat('{"at":"soon"}', schema) == Accepted('{"at":"soon"}')
+
+
+# -- what is beside the schema ------------------------------------------------------------------------------------------
+
+
+def marked(annotation: Any, schema_type: str = "object") -> Any:
+    inner = {"type": "string", "maxLength": 9, "x-lastcall": annotation}
+    value = (
+        {"type": "array", "items": inner} if schema_type == "array" else {"type": "object", "properties": {"v": inner}}
+    )
+    return compile_contract(schema_from_value(value, profile=Profile.NATIVE))
+
+
+def test_a_quote_is_looked_for_in_what_the_run_has_seen():
+    contract = marked({"quote": "input"})
+    assert (contract.needs_sight, contract.has_secrets) == (True, False)
+    assert isinstance(contract.judge(Arguments('{"v":"disk"}'), Sight("the disk")), Accepted)
+    rejected = contract.judge(Arguments('{"v":"tape"}'), Sight("the disk"))
+    assert isinstance(rejected, Rejected)
+    assert [(p.path, p.keyword) for p in rejected.problems] == [("/v", "quote")]
+    assert [c.passed for c in rejected.checks] == [False]
+
+
+def test_secrets_are_hidden_with_and_without_the_wrapper():
+    contract = marked({"secret": True}, "array")
+    problem = Problem("/value/0", "maxLength", "must be shorter, not hunter2", {"got": "12"})
+    assert contract.concealed('{"value":["hunter2"]}', (problem,)) == (
+        Problem("/value/0", "maxLength", "must be shorter, not [secret]"),
+    )
+    assert contract.concealed("{", (problem,)) == (problem,)
+    assert contract.masked('{"value":["hunter2"]}', wrapped=True) == '{"value":["[secret]"]}'
+    assert contract.masked('["hunter2"]') == '["[secret]"]'
+    assert contract.masked("[") == ""
+    plain = compile_contract(schema_from_value({"type": "object"}, profile=Profile.NATIVE))
+    assert (plain.has_secrets, plain.masked("x"), plain.concealed("x", (problem,))) == (False, "x", (problem,))
+
+
+def test_the_model_is_told_of_rules_beforehand():
+    rules = [cel_rule("a > 1"), cel_rule("b > 1 // b is large"), Sum()]
+    contract = compile_contract(schema_from_value({"type": "object"}, profile=Profile.NATIVE), rules=rules)
+    description = contract.finishing_tools(declines=False)[0].description
+    assert description.endswith("The result also has to satisfy: a > 1; b is large.")
