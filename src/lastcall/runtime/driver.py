@@ -9,14 +9,12 @@ Must not go in here: rules, wire formats, choosing providers or tools.
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import assert_never, cast
 
 import anyio
 import anyio.abc
-from anyio.streams.memory import MemoryObjectSendStream
 from msgspec.structs import replace
 
 from lastcall.core import records as r
@@ -45,6 +43,7 @@ from lastcall.nouns.messages import UserBlock
 from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, TerminalResult
 from lastcall.providers import Provider
 from lastcall.runtime.finish import finish
+from lastcall.runtime.inbox import Inbox
 from lastcall.runtime.limits import Deadline
 from lastcall.runtime.ports import Ports, Price
 
@@ -55,7 +54,7 @@ class Driver:
     def __init__(self, state: RunState, ports: Ports) -> None:
         self.state = state
         self._ports = ports
-        self._inbox: MemoryObjectSendStream[Event | Progress] | None = None
+        self._inbox: Inbox[Event | Progress] | None = None
         self._tasks: anyio.abc.TaskGroup | None = None
         self._requests: dict[int, anyio.CancelScope] = {}
         self._calls: dict[str, anyio.CancelScope] = {}
@@ -70,7 +69,7 @@ class Driver:
     def post(self, event: Event) -> None:
         """Put an event from outside (an interrupt) into the inbox; without a run it means nothing."""
         if self._inbox is not None:
-            self._inbox.send_nowait(event)
+            self._inbox.put(event)
 
     def change(self, setting: Setting, provider: Provider, price: Price) -> None:
         """Another setting and provider from the next request on."""
@@ -95,17 +94,16 @@ class Driver:
     # -- the loop ---------------------------------------------------------------------------------------------------
 
     async def _drive(self, first: Step) -> TerminalResult:
-        send, inbox = anyio.create_memory_object_stream[Event | Progress](math.inf)
-        self._inbox = send
+        inbox = self._inbox = Inbox[Event | Progress]()
         self._started = self._ports.clock.monotonic()
         running: tuple[str, ...] = ()
         try:
-            async with anyio.create_task_group() as tasks, send, inbox:
+            async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 self._start_deadline()
                 await self._take(first)
                 while self.state.outcome is None:
-                    event = await inbox.receive()
+                    event = await inbox.take()
                     running = self.state.running
                     if isinstance(event, Progress):
                         self._ports.publisher.progress(event)
@@ -228,7 +226,7 @@ class Driver:
 
     async def _send(self, event: Event | Progress) -> None:
         if self._inbox is not None:
-            await self._inbox.send(event)
+            self._inbox.put(event)
 
     # -- the deadline -----------------------------------------------------------------------------------------------
 
