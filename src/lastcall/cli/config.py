@@ -115,6 +115,7 @@ def resolve(
         allowed_tools=(*settings.allow, *(args.words("allowedTools") or ())),
         disallowed_tools=(*settings.deny, *(args.words("disallowedTools") or ())),
         permission_mode=_permission_mode(args) or settings.mode or "default",
+        sandbox=args.on("sandbox"),
         hook_rules=settings.rules,
         hook_events=args.on("include_hook_events"),
         client_servers=client_servers(args.words("mcp_config") or ()),

@@ -84,6 +84,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("--permission-mode", "<mode>", "What is allowed without a rule.", "Tools", choices=_MODES),
     Flag("--permission-prompt-tool", "<tool>", "stdio: the client decides what is left open.", "Tools", choices=("stdio",)),
     Flag("--dangerously-skip-permissions", help="Allow everything (same as --permission-mode bypassPermissions).", group="Tools"),
+    Flag("--sandbox", help="Bash under bubblewrap: no network, only the workspace can be changed.", group="Tools", ours=True),
     Flag("--add-dir", "<dirs>", "Folders beside the working directory that tools may use.", "Tools", many=True),
     Flag("--mcp-config", "<configs>", "MCP servers: JSON text or files.", "Tools", many=True),
     Flag("--strict-mcp-config", help="Only the servers of --mcp-config.", group="Tools"),

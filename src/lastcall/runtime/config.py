@@ -44,6 +44,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     permission_mode: str = "default"
+    sandbox: bool = False
+    """Whether commands run under bubblewrap."""
     max_attempts: int = 5
     max_turns: int | None = None
     max_budget_usd: Decimal | None = None

@@ -24,6 +24,7 @@ from lastcall.tools.gates import Allowed, Denied, Gate, permission_gate
 from lastcall.tools.paths import Workspace
 from lastcall.tools.permissions import Permissions, parse_mode, parse_rules
 from lastcall.tools.running import Runner
+from lastcall.tools.sandbox import open_sandbox
 from lastcall.tools.seen import FilesSeen
 
 
@@ -33,6 +34,7 @@ class ToolKit:
     def __init__(self, config: RunConfig, client: ClientSide = NOBODY, *, sparing: bool = False) -> None:
         """`sparing`: each tool on offer costs the model seconds, so it is only `Read` unless more are named."""
         home = config.environment.get("HOME", "")
+        workspace = Workspace(config.cwd, config.add_dirs, home=home)
         self.permissions = Permissions(
             allow=parse_rules(config.allowed_tools, where="--allowedTools"),
             deny=parse_rules(config.disallowed_tools, where="--disallowedTools"),
@@ -42,7 +44,7 @@ class ToolKit:
         )
         finishing = (FINISH, DECLINE) if config.contract is not None else ()
         chosen = choose_tools(
-            builtin_tools(),
+            builtin_tools(open_sandbox(workspace.roots, config.environment) if config.sandbox else None),
             "Read" if sparing and config.tools is None else config.tools,
             self.permissions,
             profile=config.profile,
@@ -51,7 +53,7 @@ class ToolKit:
         offered = [t for t in client.tools if not self.permissions.denies_tool(t.definition.name)]
         self.toolbox = Toolbox([*chosen, *offered], known=chosen.switched_off) if offered else chosen
         self._context = ToolContext(
-            workspace=Workspace(config.cwd, config.add_dirs, home=home),
+            workspace=workspace,
             seen=FilesSeen(),
             rules=self.permissions,
             profile=config.profile,

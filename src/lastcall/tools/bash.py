@@ -27,6 +27,7 @@ from lastcall.nouns.tools import ToolDefinition, define
 from lastcall.tools import CommandSubject, Output, ToolContext
 from lastcall.tools.environment import command_environment
 from lastcall.tools.leftovers import end_all, end_group
+from lastcall.tools.sandbox import Sandbox
 
 DEFAULT_TIMEOUT_S = 120.0
 MAX_TIMEOUT_S = 600.0
@@ -62,7 +63,10 @@ _DEFINITION = define(
 
 
 class Bash:
-    """The tool `Bash`."""
+    """The tool `Bash`. With `sandbox`, every command runs behind its walls."""
+
+    def __init__(self, sandbox: Sandbox | None = None) -> None:
+        self._sandbox = sandbox
 
     definition: ToolDefinition = _DEFINITION
     edits_files = False
@@ -79,7 +83,10 @@ class Bash:
         given = arguments.get("timeout")
         timeout_s = float(given) / 1000 if isinstance(given, int | float | Decimal) else DEFAULT_TIMEOUT_S
         environment = command_environment(context.environment, idempotency_key=context.idempotency_key)
-        ended = await _run([_shell(), "-c", command], context.workspace.cwd, environment, timeout_s)
+        cwd = context.workspace.cwd
+        words = [_shell(), "-c", command]
+        inside = words if self._sandbox is None else self._sandbox.around(words, cwd)
+        ended = await _run(inside, cwd, environment, timeout_s)
         return _answer(ended, context.profile)
 
 

@@ -12,6 +12,7 @@ from lastcall.tools.bash import Bash
 from lastcall.tools.editing import EditFile, WriteFile
 from lastcall.tools.files import ReadFile
 from lastcall.tools.permissions import Permissions, split_rules
+from lastcall.tools.sandbox import Sandbox
 from lastcall.tools.search import Glob, Grep
 
 REFERENCE_NAMES = frozenset({
@@ -21,9 +22,9 @@ REFERENCE_NAMES = frozenset({
 """Names of the reference's own tools: a call of one that is not offered is told as switched off, not as unknown."""
 
 
-def builtin_tools() -> Toolbox:
-    """All of them, in the order in which the model sees them."""
-    return Toolbox([Bash(), EditFile(), Glob(), Grep(), ReadFile(), WriteFile()], known=REFERENCE_NAMES)
+def builtin_tools(sandbox: Sandbox | None = None) -> Toolbox:
+    """All of them, in the order in which the model sees them; with `sandbox`, commands run behind its walls."""
+    return Toolbox([Bash(sandbox), EditFile(), Glob(), Grep(), ReadFile(), WriteFile()], known=REFERENCE_NAMES)
 
 
 def choose_tools(
