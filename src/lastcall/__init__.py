@@ -82,15 +82,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    place, wanted = ("lastcall.version", "VERSION") if name == "__version__" else (_PLACES.get(name), name)
-    if place is None:
-        raise AttributeError(f"module 'lastcall' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 -- importing the package loads nothing
+if not TYPE_CHECKING:  # type checkers shall find names that are not there
 
-    found = getattr(import_module(place), wanted)
-    globals()[name] = found
-    return found
+    def __getattr__(name: str) -> object:
+        place, wanted = ("lastcall.version", "VERSION") if name == "__version__" else (_PLACES.get(name), name)
+        if place is None:
+            raise AttributeError(f"module 'lastcall' has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 -- importing the package loads nothing
+
+        found = getattr(import_module(place), wanted)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,102 @@
+"""The public API as a user's code, for type checkers; nothing here is run.
+
+Each `assert_type` is a promise: what the checker infers for code that is written so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, assert_type
+
+from pydantic import BaseModel
+
+import lastcall
+from lastcall.nouns.result import Attempt, Outcome
+from lastcall.testing import ScriptedModel
+
+
+class Invoice(BaseModel):
+    vendor: str
+    total: int
+
+
+@dataclass
+class Point:
+    x: int
+
+
+@lastcall.tool
+def lookup(vendor: str, limit: int = 3) -> dict[str, str]:
+    """The vendor's record."""
+    return {vendor: str(limit)}
+
+
+@lastcall.tool(name="find", read_only=True)
+async def find(word: str, context: lastcall.ToolContext) -> list[str]:
+    """Find it."""
+    return [word, context.idempotency_key]
+
+
+def positive(invoice: Invoice) -> bool:
+    return invoice.total > 0
+
+
+async def known(invoice: Invoice, deps: dict[str, str]) -> str | None:
+    return deps.get(invoice.vendor)
+
+
+def blocking() -> None:
+    result = lastcall.run("x", output=Invoice, model="anthropic:claude-haiku-4-5", tools=[lookup, find, "Read"])
+    assert_type(result, lastcall.TerminalResult[Invoice])
+    assert_type(result.output, Invoice)
+    assert_type(result.unwrap(), Invoice)
+    assert_type(result.outcome, Outcome)
+    assert_type(result.attempts, tuple[Attempt, ...])
+    assert_type(result.cost_usd, Decimal | None)
+    assert_type(lastcall.run("x").output, str)
+    assert_type(lastcall.run("x", output=Point).output, Point)
+    assert_type(lastcall.run("x", output=int).output, int)
+    assert_type(lastcall.run("x", output=list[Invoice]).output, list[Invoice])
+    assert_type(lastcall.run("x", output={"type": "object"}).output, Any)
+    assert_type(lastcall.run("x", output=Invoice, rules=[positive, known], deps={"a": "b"}).output, Invoice)
+    assert_type(lookup("a"), dict[str, str])
+
+
+def contracts() -> None:
+    contract = lastcall.Contract(Invoice, rules=[positive])
+    assert_type(contract, lastcall.Contract[Invoice])
+    assert_type(contract.load("{}"), Invoice)
+    assert_type(lastcall.run("x", output=contract).output, Invoice)
+    union = lastcall.Contract[Invoice | Point](Invoice | Point)
+    assert_type(lastcall.run("x", output=union).output, Invoice | Point)
+
+
+async def asynchronous() -> None:
+    assert_type(await lastcall.arun("x", output=Invoice), lastcall.TerminalResult[Invoice])
+    assert_type((await lastcall.arun("x")).output, str)
+    async with lastcall.stream("x", output=Invoice) as run:
+        async for event in run:
+            match event:
+                case lastcall.ObjectAttached():
+                    assert_type(event.output, Invoice)
+                case lastcall.RunEnded():
+                    assert_type(event.result.output, Invoice)
+                case lastcall.TextPiece(text):
+                    assert_type(text, str)
+                case _:
+                    pass
+        assert_type(run.result.output, Invoice)
+    config = lastcall.RunConfig(max_attempts=3, deadline_s=90, allowed_tools=("Bash(git *)",))
+    async with lastcall.Session(Invoice, model=ScriptedModel("x"), config=config) as session:
+        assert_type((await session.run("x")).output, Invoice)
+    async with lastcall.Session() as prose:
+        assert_type((await prose.run("x")).output, str)
+
+
+def failing() -> None:
+    try:
+        lastcall.run("x", output=Invoice).unwrap()
+    except lastcall.NoAnswer as error:
+        assert_type(error.result.reason, str)
+        assert_type(error.result.ledger(), str)
