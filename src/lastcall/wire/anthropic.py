@@ -24,7 +24,6 @@ from lastcall.nouns.messages import (
     OpaqueBlock,
     TextBlock,
     ThinkingBlock,
-    UserBlock,
     UserMessage,
 )
 from lastcall.nouns.profile import Profile
@@ -105,7 +104,9 @@ class AnthropicEncoder:
             case UserMessage(blocks=blocks):
                 results = [block for block in blocks if isinstance(block, ToolResult)]
                 others = [block for block in blocks if not isinstance(block, ToolResult)]
-                return b",".join(piece for block in (*results, *others) for piece in _user_block(block))
+                answers = [_tool_result(result, reminds=result is results[-1]) for result in results]
+                told = [piece for block in others for piece in _user_block(block)]
+                return b",".join((*map(encode_value, answers), *told))
             case AssistantMessage(blocks=blocks):
                 return b",".join(piece for block in blocks for piece in self._assistant_block(block))
             case _:
@@ -129,21 +130,20 @@ class AnthropicEncoder:
                 assert_never(block)
 
 
-def _user_block(block: UserBlock) -> Iterator[bytes]:
+def _user_block(block: TextBlock | OpaqueBlock) -> Iterator[bytes]:
     match block:
         case TextBlock(text=text):
             if text:
                 yield encode_value({"type": "text", "text": clean_text(text)})
         case OpaqueBlock(value=value):
             yield encode_value(value)
-        case ToolResult():
-            yield encode_value(_tool_result(block))
         case _:
             assert_never(block)
 
 
-def _tool_result(result: ToolResult) -> dict[str, Any]:
-    text = result.content + result.reminder
+def _tool_result(result: ToolResult, *, reminds: bool) -> dict[str, Any]:
+    """One answer; only the last of several carries its reminder, as recorded."""
+    text = result.content + (result.reminder if reminds else "")
     content: object = msgspec.Raw(result.content.encode()) if result.blocks else clean_text(text)
     if result.is_error and not result.content:
         content = "The tool failed without a message."  # the service refuses an error without content
