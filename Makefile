@@ -7,7 +7,7 @@ MODEL ?= local:standard
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format coverage bench docs
+.PHONY: help demo test test-slow test-clients check format coverage bench docs
 
 help: ## these lines
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -19,7 +19,10 @@ test: $(VENV)/.has-dev ## the quick tests
 	$(PY) -m pytest -q -n $(JOBS) -m "not slow and not live"
 
 test-slow: $(VENV)/.has-dev ## the slow tests and those that need the embedded model
-	$(PY) -m pytest -q -m "slow or live"
+	$(PY) -m pytest -q -m "slow or live" --ignore tests/sdk
+
+test-clients: $(VENV)/.has-clients ## the reference's official clients drive lastcall (a 400 MB download, npm)
+	$(PY) -m pytest -q tests/sdk
 
 check: $(VENV)/.has-dev ## lint, format, types, layers
 	$(VENV)/bin/ruff check
@@ -47,4 +50,8 @@ $(VENV)/.has-demo: pyproject.toml scripts/make-venv
 
 $(VENV)/.has-dev: pyproject.toml scripts/make-venv
 	@VENV=$(VENV) PYTHON="$(PYTHON)" scripts/make-venv dev
+	@touch $@
+
+$(VENV)/.has-clients: pyproject.toml scripts/make-venv
+	@VENV=$(VENV) PYTHON="$(PYTHON)" scripts/make-venv dev,clients
 	@touch $@
