@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ToolFinished,
         ToolStarted,
     )
+    from lastcall.api.hooks import HookAnswer, HookQuestion, hook
     from lastcall.api.result import TerminalResult
     from lastcall.api.running import arun, run, stream
     from lastcall.api.session import RunStream, Session
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 _PLACES = {
     "AttemptRejected": "lastcall.api.events",
     "Contract": "lastcall.api.contract",
+    "HookAnswer": "lastcall.api.hooks",
+    "HookQuestion": "lastcall.api.hooks",
     "LastcallError": "lastcall.errors",
     "NoAnswer": "lastcall.errors",
     "ObjectAttached": "lastcall.api.events",
@@ -49,6 +52,7 @@ _PLACES = {
     "ToolStarted": "lastcall.api.events",
     "UsageError": "lastcall.errors",
     "arun": "lastcall.api.running",
+    "hook": "lastcall.api.hooks",
     "run": "lastcall.api.running",
     "stream": "lastcall.api.running",
     "tool": "lastcall.api.tools",
@@ -57,6 +61,8 @@ _PLACES = {
 __all__ = [
     "AttemptRejected",
     "Contract",
+    "HookAnswer",
+    "HookQuestion",
     "LastcallError",
     "NoAnswer",
     "ObjectAttached",
@@ -76,6 +82,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "arun",
+    "hook",
     "run",
     "stream",
     "tool",

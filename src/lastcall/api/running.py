@@ -13,6 +13,7 @@ import anyio
 
 from lastcall.api.config import RunConfig
 from lastcall.api.contract import Contract
+from lastcall.api.hooks import Hook
 from lastcall.api.result import TerminalResult
 from lastcall.api.session import AnyTool, Model, RunStream, Session
 from lastcall.errors import BadConfig
@@ -30,6 +31,7 @@ async def arun(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> TerminalResult[str]: ...
 @overload
@@ -41,6 +43,7 @@ async def arun(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> TerminalResult[T]: ...
 @overload
@@ -52,6 +55,7 @@ async def arun(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> TerminalResult[Any]: ...
 async def arun(
@@ -62,18 +66,19 @@ async def arun(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> TerminalResult[Any]:
     """Run the prompt until there is a verified object, or it is certain that there is none.
 
     `output`: a type, a `Contract`, or a JSON Schema; without one the answer is prose. `model`: as `--model`, or a
     provider. `tools`: functions, tools, names of built-in tools. `rules`: functions of the
-    object (`api.rules`). `deps` reaches rules and tools. `config`: everything else.
+    object (`api.rules`). `hooks`: `@lastcall.hook` functions. `deps` reaches rules, tools and hooks. `config`: the rest.
 
     How the run ended is in the result, never an exception. Raises `UsageError` before anything is sent, `JournalError`.
     A cancelled task cancels the run.
     """
-    session = Session[Any](output, model=model, tools=tools, rules=rules, deps=deps, config=config)
+    session = Session[Any](output, model=model, tools=tools, rules=rules, deps=deps, hooks=hooks, config=config)
     try:
         session._open(partial=False)  # noqa: SLF001 -- nobody watches the pieces
         return await session.run(prompt)
@@ -90,6 +95,7 @@ def run(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> TerminalResult[str]: ...
 @overload
@@ -101,6 +107,7 @@ def run(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> TerminalResult[T]: ...
 @overload
@@ -112,6 +119,7 @@ def run(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> TerminalResult[Any]: ...
 def run(
@@ -122,6 +130,7 @@ def run(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> TerminalResult[Any]:
     """`arun`, waited for. Raises `BadConfig` inside a running event loop, where only `arun` can be used."""
@@ -132,6 +141,7 @@ def run(
     else:
         raise BadConfig("lastcall.run cannot wait inside a running event loop", hint="Write: await lastcall.arun(...).")
     given: dict[str, Any] = {"output": output, "model": model, "tools": tools, "rules": rules, "deps": deps}
+    given["hooks"] = hooks
     return anyio.run(partial(arun, prompt, config=config, **given))
 
 
@@ -144,6 +154,7 @@ def stream(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> RunStream[str]: ...
 @overload
@@ -155,6 +166,7 @@ def stream(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> RunStream[T]: ...
 @overload
@@ -166,6 +178,7 @@ def stream(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> RunStream[Any]: ...
 def stream(
@@ -176,8 +189,9 @@ def stream(
     tools: Sequence[AnyTool] = (),
     rules: Rules = (),
     deps: Any = None,
+    hooks: Sequence[Hook] = (),
     config: RunConfig | None = None,
 ) -> RunStream[Any]:
     """`arun` with its events while they happen, for `async with`."""
-    session = Session[Any](output, model=model, tools=tools, rules=rules, deps=deps, config=config)
+    session = Session[Any](output, model=model, tools=tools, rules=rules, deps=deps, hooks=hooks, config=config)
     return RunStream(session, prompt, owns=True)

@@ -19,6 +19,7 @@ from lastcall.api.config import RunConfig, settled
 from lastcall.api.contract import Contract, contract_for
 from lastcall.api.ends import listeners
 from lastcall.api.events import RunEnded, StreamEvent
+from lastcall.api.hooks import Hook, HookClient
 from lastcall.api.result import TerminalResult
 from lastcall.api.rules import DEPENDENCIES
 from lastcall.api.tools import make_tool
@@ -61,6 +62,7 @@ class Session(Generic[T]):
         tools: Sequence[AnyTool] = (),
         rules: Sequence[Callable[..., Any]] = (),
         deps: Any = None,
+        hooks: Sequence[Hook] = (),
         config: RunConfig | None = None,
     ) -> None: ...
     @overload
@@ -72,6 +74,7 @@ class Session(Generic[T]):
         tools: Sequence[AnyTool] = (),
         rules: Sequence[Callable[..., Any]] = (),
         deps: Any = None,
+        hooks: Sequence[Hook] = (),
         config: RunConfig | None = None,
     ) -> None: ...
     @overload
@@ -83,6 +86,7 @@ class Session(Generic[T]):
         tools: Sequence[AnyTool] = (),
         rules: Sequence[Callable[..., Any]] = (),
         deps: Any = None,
+        hooks: Sequence[Hook] = (),
         config: RunConfig | None = None,
     ) -> None: ...
     def __init__(
@@ -93,6 +97,7 @@ class Session(Generic[T]):
         tools: Sequence[AnyTool] = (),
         rules: Sequence[Callable[..., Any]] = (),
         deps: Any = None,
+        hooks: Sequence[Hook] = (),
         config: RunConfig | None = None,
     ) -> None:
         """Nothing is opened or sent yet. `output`: a type, a `Contract`, a JSON Schema; without one, prose."""
@@ -108,6 +113,7 @@ class Session(Generic[T]):
             allowed_tools=(*config.allowed_tools, *(tool.definition.name for tool in own)),
         )
         self._own = own
+        self._hooks = tuple(hooks)
         self._deps = deps
         self._relay = Relay()
         self._core: CoreSession | None = None
@@ -124,7 +130,8 @@ class Session(Generic[T]):
     def _open(self, *, partial: bool) -> CoreSession:
         if self._core is None:
             config = settled(self._config, partial=partial)
-            client = ClientSide(tools=self._own)
+            hooks = HookClient(self._hooks)
+            client = ClientSide(client=hooks, rules=hooks.rules, tools=self._own)
             clock = getattr(self._provider, "run_clock", None)  # a scripted model may bring the time with it
             self._core = open_session(config, lambda _: self._relay, self._provider, client=client, clock=clock)
         return self._core
