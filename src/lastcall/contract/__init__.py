@@ -119,6 +119,11 @@ class Contract:
         return bool(self.checks)
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of the rules and checks beside the schema, in their order."""
+        return (*(rule.name for rule in self.rules), *(check.name for check in self.checks))
+
+    @property
     def needs_sight(self) -> bool:
         """Whether judging asks what the run has seen."""
         return self._annotations is not None and self._annotations.needs_sight

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 from collections.abc import Sequence
 from typing import Protocol
@@ -19,6 +20,7 @@ from typing import Protocol
 from lastcall.core.records import Record
 from lastcall.errors import JournalError, JournalLocked
 from lastcall.journal.load import Loaded, load_bytes
+from lastcall.nouns.result import JournalSeal
 from lastcall.wire.journal import JournalStep, encode_step
 
 _FULL_SYNC = getattr(fcntl, "F_FULLFSYNC", None)
@@ -36,6 +38,10 @@ class Journal(Protocol):
         """
         ...
 
+    def seal(self) -> JournalSeal | None:
+        """What is written so far, as a digest; `None` where nothing is kept."""
+        ...
+
     def close(self) -> None:
         """Let go of the file and its lock. Safe to call twice."""
         ...
@@ -50,6 +56,10 @@ class MemoryJournal:
     def append(self, records: Sequence[Record], *, at: float, durable: bool = False) -> None:  # noqa: ARG002 -- protocol
         """Keep the step."""
         self.steps.append(JournalStep(at, tuple(records)))
+
+    def seal(self) -> JournalSeal | None:
+        """Nobody will find it, so there is nothing to compare with."""
+        return None
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -84,9 +94,10 @@ class DiskFile:
 class FileJournal:
     """A journal in a file that this process alone writes. `size` is the length in bytes of the whole lines."""
 
-    def __init__(self, file: DiskFile, *, size: int, path: str) -> None:
+    def __init__(self, file: DiskFile, *, size: int, path: str, before: bytes = b"") -> None:
         self.path = path
         self.size = size
+        self._digest = hashlib.sha256(before)
         self._file: DiskFile | None = file
         self._fault = ""
 
@@ -107,6 +118,11 @@ class FileJournal:
             self._take_back()
             raise JournalError(self._fault, hint=_NO_SPACE, where=self.path) from error
         self.size += len(line)
+        self._digest.update(line)
+
+    def seal(self) -> JournalSeal:
+        """The digest of the whole lines."""
+        return JournalSeal(self._digest.hexdigest(), self.size)
 
     def close(self) -> None:
         """Let go of the file and its lock. Safe to call twice."""
@@ -167,7 +183,8 @@ def reopen_journal(path: str) -> tuple[FileJournal, Loaded]:
     _lock(fd, path)
     try:
         with open(os.dup(fd), "rb") as file:  # noqa: PTH123 -- a descriptor, not a path
-            loaded = load_bytes(file.read(), where=path)
+            content = file.read()
+            loaded = load_bytes(content, where=path)
         if loaded.torn_bytes:
             os.ftruncate(fd, loaded.whole_bytes)
     except OSError as error:
@@ -176,7 +193,7 @@ def reopen_journal(path: str) -> tuple[FileJournal, Loaded]:
     except JournalError:
         os.close(fd)
         raise
-    return FileJournal(DiskFile(fd), size=loaded.whole_bytes, path=path), loaded
+    return FileJournal(DiskFile(fd), size=loaded.whole_bytes, path=path, before=content[: loaded.whole_bytes]), loaded
 
 
 def _open(path: str, more_flags: int) -> int:

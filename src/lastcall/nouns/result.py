@@ -314,6 +314,27 @@ class ContractFacts(Struct, frozen=True, tag=True):
     wire: str
 
 
+class JournalSeal(Struct, frozen=True, tag=True):
+    """A journal as it stood when the run was over: the SHA-256 of its first `size` bytes, in hex."""
+
+    sha256: str
+    size: int
+
+
+class Receipt(Struct, frozen=True, tag=True):
+    """Digests (SHA-256, hex) of what a result came from; `""` for what there was not.
+
+    `contract` is the schema's, `rules` that of the rules' and checks' names, `object` the object's. `journal` is `None`
+    where none was kept.
+    """
+
+    version: str
+    contract: str
+    rules: str
+    object: str
+    journal: JournalSeal | None = None
+
+
 class TerminalResult(Struct, frozen=True, tag=True):
     """How a run ended, and everything it leaves behind.
 
@@ -353,6 +374,7 @@ class TerminalResult(Struct, frozen=True, tag=True):
     interrupted_calls: bool = False
     halted: bool = False
     """Whether a hook asked for the end, also where an object stood by then."""
+    receipt: Receipt | None = None
 
     def __post_init__(self) -> None:
         has_object = isinstance(self.outcome, Answered) and self.outcome.attachment is not None

@@ -115,7 +115,8 @@ class Driver:
             self._requests.clear()
             self._calls.clear()
         took = self._ports.clock.monotonic() - self._started
-        result = finish(self.state, duration_ms=round(took * 1000), interrupted_calls=bool(running))
+        seal = self._ports.journal.seal()
+        result = finish(self.state, duration_ms=round(took * 1000), interrupted_calls=bool(running), journal=seal)
         self._ports.publisher.result(result)
         return result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lastcall.contract.receipt import receipt_of
 from lastcall.core.state import RunState
 from lastcall.nouns.result import (
     Answered,
@@ -12,15 +13,19 @@ from lastcall.nouns.result import (
     ContractFacts,
     Failed,
     FailureKind,
+    JournalSeal,
     Outcome,
     TerminalResult,
     VerdictKind,
 )
 from lastcall.nouns.schema import NotStrict
+from lastcall.version import VERSION
 from lastcall.wire.frames import input_value
 
 
-def finish(state: RunState, *, duration_ms: int = 0, interrupted_calls: bool = False) -> TerminalResult:
+def finish(
+    state: RunState, *, duration_ms: int = 0, interrupted_calls: bool = False, journal: JournalSeal | None = None
+) -> TerminalResult:
     """How the run ended. The state must have an outcome; one without is a bug and says so."""
     outcome: Outcome = state.outcome or Failed(FailureKind.INTERNAL, "the run stopped without an outcome")
     attachment = outcome.attachment if isinstance(outcome, Answered) else None
@@ -56,6 +61,7 @@ def finish(state: RunState, *, duration_ms: int = 0, interrupted_calls: bool = F
         kept_hidden=_bears_retracted_name(state),
         interrupted_calls=interrupted_calls,
         halted=state.halt is not None,
+        receipt=receipt_of(contract, text, journal, VERSION),
     )
 
 

@@ -24,6 +24,7 @@ from lastcall.nouns.result import (
     GaveUp,
     Limit,
     OutOfAttempts,
+    Receipt,
     Retracted,
     Stopped,
     TerminalResult,
@@ -322,11 +323,25 @@ def details(result: TerminalResult) -> Frame:
     if result.contract is not None:
         c = result.contract
         facts["contract"] = {"digest": c.digest, "dialect": c.dialect, "wire": c.wire}
+    if result.receipt is not None:
+        facts["receipt"] = receipt_value(result.receipt)
     if result.source:
         facts["source"] = result.source
     if result.draft is not None and not result.ok:
         facts["draft"] = plain_value(result.draft)
     return facts
+
+
+def receipt_value(receipt: Receipt) -> Frame:
+    """The receipt as the envelope shows it."""
+    journal = receipt.journal
+    return {
+        "lastcall": receipt.version,
+        "contract": receipt.contract or None,
+        "rules": receipt.rules or None,
+        "object": receipt.object or None,
+        "journal": {"sha256": journal.sha256, "bytes": journal.size} if journal is not None else None,
+    }
 
 
 def _outcome_fields(result: TerminalResult) -> Mapping[str, Any]:
