@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lastcall.api.result import TerminalResult
     from lastcall.api.running import arun, run, stream
     from lastcall.api.session import RunStream, Session
+    from lastcall.api.telemetry import instrument, uninstrument
     from lastcall.api.tools import ToolContext, tool
     from lastcall.errors import LastcallError, NoAnswer, UsageError
     from lastcall.nouns.profile import Profile
@@ -53,9 +54,11 @@ _PLACES = {
     "UsageError": "lastcall.errors",
     "arun": "lastcall.api.running",
     "hook": "lastcall.api.hooks",
+    "instrument": "lastcall.api.telemetry",
     "run": "lastcall.api.running",
     "stream": "lastcall.api.running",
     "tool": "lastcall.api.tools",
+    "uninstrument": "lastcall.api.telemetry",
 }
 
 __all__ = [
@@ -83,9 +86,11 @@ __all__ = [
     "__version__",
     "arun",
     "hook",
+    "instrument",
     "run",
     "stream",
     "tool",
+    "uninstrument",
 ]
 
 

@@ -53,8 +53,8 @@ class HookAnswer(Struct, frozen=True):
     """What a hook says.
 
     `refuse` keeps the prompt, the call or the end back, with this reason (after a call it is told to the model).
-    `arguments` take the place of the call's. `allow` lets a call through that the permission rules leave open. `tell` is told to the
-    model and shown to nobody else. `stop` ends the run, with this reason.
+    `arguments` take the place of the call's. `allow` lets a call through that the permission rules leave open. `tell` is
+    told to the model and shown to nobody else. `stop` ends the run, with this reason.
     """
 
     refuse: str = ""

@@ -17,9 +17,10 @@ from msgspec.structs import replace
 
 from lastcall.api.config import RunConfig, settled
 from lastcall.api.contract import Contract, contract_for
-from lastcall.api.ends import listeners
+from lastcall.api.ends import listeners, observers
 from lastcall.api.events import RunEnded, StreamEvent
 from lastcall.api.hooks import Hook, HookClient
+from lastcall.api.logs import log_observers
 from lastcall.api.result import TerminalResult
 from lastcall.api.rules import DEPENDENCIES
 from lastcall.api.tools import make_tool
@@ -29,7 +30,7 @@ from lastcall.errors import BadConfig
 from lastcall.nouns.profile import Profile
 from lastcall.providers import Provider
 from lastcall.runtime.client import ClientSide
-from lastcall.runtime.publish import Silent
+from lastcall.runtime.publish import Several, Silent
 from lastcall.runtime.session import Session as CoreSession
 from lastcall.runtime.session import open_session
 from lastcall.tools import Tool
@@ -162,11 +163,18 @@ class Session(Generic[T]):
         if not prompt.strip():
             raise BadConfig("the prompt is empty", where="prompt")
         self._relay.watcher = watcher
+        watchers = [make(session.stage, prompt) for make in (*observers, *log_observers())]
+        if watchers:
+            self._relay.watcher = Several((watcher, *watchers))
         token = DEPENDENCIES.set(self._deps)
         try:
             plain = await session.run(prompt)
-        except BaseExceptionGroup as group:
-            raise alone(group) from None
+        except BaseException as error:
+            for watching in watchers:
+                watching.aborted()
+            if isinstance(error, BaseExceptionGroup):
+                raise alone(error) from None
+            raise
         finally:
             DEPENDENCIES.reset(token)
             self._relay.watcher = Silent()

@@ -56,6 +56,13 @@ class Relay:
         self.watcher.restage(stage)
 
 
+class RunWatcher(Silent):
+    """Who watches one run to its end, which may also come from outside (`api.ends.observers` makes them)."""
+
+    def aborted(self) -> None:
+        """The run is over without a result: its task was cancelled, or the caller's code raised."""
+
+
 class Watcher(Silent):
     """Turns what happens into events and gives them to `emit`."""
 
