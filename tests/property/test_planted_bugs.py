@@ -104,8 +104,8 @@ BUGS = {
     "a crash repeats what was done": (RESUME, "if t.read_only}", "}"),
     "a crash leaves half a reply": (
         EVOLVE,
-        "return replace(_void_open_reply(state), outstanding=False, running=())",
-        "return replace(state, outstanding=False, running=())",
+        "resumed = replace(_void_open_reply(state), outstanding=False, running=())",
+        "resumed = replace(state, outstanding=False, running=())",
     ),
     "an answer without its call is sent": (
         HISTORY,

@@ -123,6 +123,8 @@ def resolve(
         client_asks=args.text("permission_prompt_tool") == "stdio",
         max_attempts=_attempts(args, environment, profile),
         max_turns=_max_turns(args, profile),
+        compacts=not args.on("no_compact"),
+        compact_after_turns=_count(args, "compact_after_turns", least=1),
         max_budget_usd=budget,
         budget_words=args.text("max_budget_usd") or "",
         deadline_s=_seconds(deadline) if deadline else None,

@@ -60,6 +60,8 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("--max-attempts", "<n>", "Finishing calls before the run ends (default 5).", "Limits", ours=True),
     Flag("--max-turns", "<turns>", "Replies of the model before the run ends.", "Limits"),
     Flag("--max-budget-usd", "<amount>", "US dollars before the run ends.", "Limits"),
+    Flag("--compact-after-turns", "<n>", "Leave old turns out of the history every n replies.", "Limits", ours=True),
+    Flag("--no-compact", help="End the run when its history outgrows the model's window.", group="Limits", ours=True),
     Flag("--deadline", "<time>", "Time before the run ends: 90s, 5m, 1h.", "Limits", ours=True),
     Flag("--model", "<model>", "provider:name, or an alias: local, haiku, sonnet, opus.", "Model"),
     Flag("--fallback-model", "<models>", "Models that take over when the first is unavailable: a,b.", "Model"),

@@ -64,16 +64,16 @@ async def _serve(config: RunConfig) -> None:
     from mcp.server import Server  # noqa: PLC0415 -- optional, and half a second
     from mcp.server.stdio import stdio_server  # noqa: PLC0415 -- optional
 
-    list_tools, call_tool = _handlers(config)
+    list_tools, call_tool = _answers(config)
     server: Server[Any] = Server("lastcall", version=VERSION, on_list_tools=list_tools, on_call_tool=call_tool)
     async with stdio_server() as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
 
 
-Handler = Callable[[Any, Any], Awaitable[Any]]
+Answering = Callable[[Any, Any], Awaitable[Any]]
 
 
-def _handlers(config: RunConfig) -> tuple[Handler, Handler]:
+def _answers(config: RunConfig) -> tuple[Answering, Answering]:
     """What answers `tools/list` and `tools/call`."""
     import mcp_types as types  # noqa: PLC0415 -- optional
 

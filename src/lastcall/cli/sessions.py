@@ -205,6 +205,8 @@ def _told(record: r.Record) -> str:  # noqa: C901, PLR0911, PLR0912 -- one line 
             return f"retry     {record.attempt} of {record.max_retries}: {_one_line(reason(record.failure))}"
         case r.FallbackNoted():
             return f"fallback  {record.from_model} -> {record.to_model} ({record.trigger})"
+        case r.Compacted():
+            return "history   made shorter"
         case r.Warned(warning=warning):
             return f"warning   {warning.message}"
         case r.Ended(outcome=outcome):

@@ -23,11 +23,13 @@ from lastcall.core import calls, hooking, notes
 from lastcall.core import events as e
 from lastcall.core import records as r
 from lastcall.core.actions import AskModel, CancelCalls, CancelRequest
+from lastcall.core.compaction import compact, history_size
 from lastcall.core.evolve import PAUSE, TOOLS
-from lastcall.core.state import RunState
+from lastcall.core.state import RunState, Said, Told
 from lastcall.core.step import Draft, Step
 from lastcall.nouns.hooks import HookPoint, HookVerdict
 from lastcall.nouns.ids import MessageId
+from lastcall.nouns.messages import AssistantMessage, UserMessage
 from lastcall.nouns.request import Choice
 from lastcall.nouns.result import (
     Answered,
@@ -121,10 +123,34 @@ def _ask(draft: Draft, *, choice: Choice = Choice.AUTO) -> None:
     elif limit is not None:
         _end(draft, _stopped(state, limit))
     else:
+        if _outgrown(state):
+            _compact(draft, refused=False)
         reserved = state.policy.reserves and state.contract is not None and _last_that_fits(state)
         forced = (reserved or choice is Choice.FINISH) and state.policy.forces and state.setting.forces
         draft.note(r.Asked(state.asked + 1, Choice.FINISH if forced else Choice.AUTO, reserved))
         draft.do(AskModel(draft.state.asked))
+
+
+def _compact(draft: Draft, *, refused: bool) -> bool:
+    """Make the history shorter; whether it could be."""
+    state = draft.state
+    shorter = compact(state.messages) if state.policy.compacts else None
+    if shorter is None:
+        return False
+    draft.note(r.Compacted(shorter, history_size(state.messages) if refused else None))
+    return True
+
+
+def _outgrown(state: RunState) -> bool:
+    """Whether the history is to be made shorter: the window would not hold it, or the caller's number of turns is up."""
+    every = state.policy.compact_after_turns
+    if every is not None and state.replies and state.replies % every == 0:
+        return True
+    if state.room is None:
+        return False
+    pending = UserMessage(tuple(x.block for x in state.pending if isinstance(x, Told)))
+    said = AssistantMessage(MessageId(""), tuple(x.block for x in state.pending if isinstance(x, Said)))
+    return history_size((*state.messages, said, pending)) > state.room * 9 // 10
 
 
 def _limit_reached(state: RunState) -> Limit | None:
@@ -227,6 +253,8 @@ def _request_failed(draft: Draft, event: e.RequestFailed) -> None:
     draft.note(notes.request_lost(event, goes_on=goes_on))
     if goes_on:
         _conclude(draft)
+    elif event.failure.kind is FailureKind.TOO_LONG and _compact(draft, refused=True):
+        _reask(draft)
     else:
         _end(draft, replace(event.failure, mid_reply=state.reply.blocks > 0))
 

@@ -38,8 +38,7 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.Started():
             return _started(state, record)
         case r.Resumed():
-            open_again = replace(_void_open_reply(state), outstanding=False, running=(), outcome=None, halt=None)
-            return replace(open_again, limits_hit=frozenset(), limits_near=frozenset())
+            return _resumed(state)
         case r.Ended():
             ended = _void_open_reply(state, keeps_text=state.policy.eager)
             return replace(ended, outcome=record.outcome, outstanding=False, running=(), held=(), hooking=())
@@ -87,6 +86,10 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.Imported():
             known = frozenset(b.call_id for m in record.messages for b in m.blocks if isinstance(b, ToolCall))
             return replace(state, messages=record.messages, pending=(), call_ids=state.call_ids | known)
+        case r.Compacted():
+            sizes = [size for size in (state.room, record.refused_size) if size is not None]
+            left_out = (*state.left_out, *state.messages)
+            return replace(state, messages=record.messages, left_out=left_out, room=min(sizes, default=None))
         case r.HooksAsked():
             asked = (*state.hooking, (record.point, record.call_id))
             return replace(state, hooking=asked, stop_asked=state.stop_asked or record.point is HookPoint.STOP)
@@ -115,12 +118,22 @@ def _started(state: RunState, record: r.Started) -> RunState:
         call_ids=state.call_ids,
         retracted_messages=state.retracted_messages,
         toolless=state.toolless,
+        left_out=state.left_out,
+        room=state.room,
         asked=state.asked,
         asked_before=state.asked,
         run_id=record.run_id,
         prompted=len(record.blocks),
         prompt_text="\n".join(b.text for b in record.blocks if isinstance(b, TextBlock)),
     )
+
+
+def _resumed(state: RunState) -> RunState:
+    """The reply that was under way is void; a run that was ended from outside is open again, and free of what ended it."""
+    resumed = replace(_void_open_reply(state), outstanding=False, running=())
+    if state.outcome is None:
+        return resumed
+    return replace(resumed, outcome=None, halt=None, limits_hit=frozenset(), limits_near=frozenset())
 
 
 def _bridged(state: RunState, record: r.Bridged) -> RunState:

@@ -33,6 +33,9 @@ class Policy(Struct, frozen=True, kw_only=True):
     reply that was cut off or paused is asked to go on. `stop_blocks` times Stop hooks may keep a run from ending
     (`None`: always). `nudges_silence`: a reply without visible output is asked for one before anything else.
     `joins_user_text`: user messages are put together as the reference does.
+
+    `compacts`: a history that the model's window does not hold is made shorter, with `compact_after_turns` also every so
+    many replies.
     """
 
     profile: Profile
@@ -51,6 +54,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     cuts_repeats: bool = True
     guards_degenerate: bool = True
     continues: int = 3
+    compacts: bool = True
+    compact_after_turns: int | None = None
     stop_blocks: int | None = 5
     nudges_silence: bool = False
     joins_user_text: bool = False
@@ -74,6 +79,7 @@ def compat(**choices: object) -> Policy:
         cuts_repeats=False,
         guards_degenerate=False,
         stop_blocks=None,
+        compacts=False,
         nudges_silence=True,
         joins_user_text=True,
     )

@@ -287,6 +287,16 @@ class Imported(Struct, frozen=True, tag=True):
     messages: tuple[Message, ...]
 
 
+class Compacted(Struct, frozen=True, tag=True):
+    """The history that goes to the model is this shorter one from now on; the journal keeps what was left out.
+
+    `refused_size` is the size (characters) of a history that the model's window did not hold, `None` where nobody refused.
+    """
+
+    messages: tuple[Message, ...]
+    refused_size: int | None = None
+
+
 class Warned(Struct, frozen=True, tag=True):
     """Something the caller should know."""
 
@@ -325,6 +335,7 @@ Record = (
     | Noted
     | Bridged
     | Imported
+    | Compacted
     | HooksAsked
     | HooksHeard
     | Warned

@@ -31,7 +31,7 @@ def sight_of(state: RunState) -> Sight:
 
 
 def _closed(state: RunState) -> Iterator[object]:
-    for message in state.messages:
+    for message in chain(state.left_out, state.messages):
         yield from message.blocks
 
 

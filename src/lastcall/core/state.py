@@ -97,6 +97,10 @@ class RunState(Struct, frozen=True, kw_only=True):
     pending: tuple[Entry, ...] = ()
     call_ids: frozenset[CallId] = frozenset()
     retracted_messages: frozenset[MessageId] = frozenset()
+    left_out: tuple[Message, ...] = ()
+    """What the model was sent before the history was made shorter: it was seen all the same."""
+    room: int | None = None
+    """The smallest history (characters) that the model's window did not hold."""
     toolless: bool = False
     """Whether the deployment turned out to have no tool calls."""
     asked: int = 0

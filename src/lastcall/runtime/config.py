@@ -48,6 +48,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """Whether commands run under bubblewrap."""
     max_attempts: int = 5
     max_turns: int | None = None
+    compacts: bool = True
+    compact_after_turns: int | None = None
     max_budget_usd: Decimal | None = None
     budget_words: str = ""
     deadline_s: float | None = None

@@ -47,6 +47,9 @@ from lastcall.runtime.inbox import Inbox
 from lastcall.runtime.limits import Deadline
 from lastcall.runtime.ports import Ports, Price
 
+_FORGETS = r.Compacted | r.FallbackNoted | r.RetryNoted | r.FeatureDropped
+"""Records after which answers of tools may be gone from the history."""
+
 
 class Driver:
     """Runs the user messages of one session, one at a time. `state` is what is true of the session now."""
@@ -138,6 +141,8 @@ class Driver:
             self.state = evolve(self.state, r.Ended(failure))
             return
         self.state = step.state
+        if any(isinstance(x, _FORGETS) for x in step.records):
+            self._ports.forget()
         self._ports.publisher.records(step.records)
         for action in step.actions:
             self._start(action)

@@ -91,3 +91,5 @@ class Ports(Struct, frozen=True):
     new_id: Callable[[str], str]
     price: Price
     ask_hooks: AskHooks = no_hooks
+    forget: Callable[[], None] = lambda: None
+    """Told when answers of tools are no longer in front of the model (taken back, left out)."""

@@ -143,6 +143,9 @@ def policy_of(config: RunConfig) -> Policy:
         deadline_s=config.deadline_s,
         deadline_words=config.deadline_words,
     )
+    if config.profile is Profile.NATIVE:
+        every = config.compact_after_turns if config.compacts else None
+        policy = replace(policy, compacts=config.compacts, compact_after_turns=every)
     if config.profile is Profile.NATIVE and not config.declines:
         policy = replace(policy, declines=False)
     return policy
@@ -176,6 +179,7 @@ def open_session(
     ports = Ports(
         provider=provider,
         run_tool=kit.run,
+        forget=kit.forget,
         journal=opened.journal,
         publisher=publisher,
         clock=clock or SystemClock(),

@@ -71,6 +71,10 @@ class ToolKit:
         """The session whose calls these are: part of their idempotency keys."""
         self._session_id = session_id
 
+    def forget(self) -> None:
+        """What was read is no longer in front of the model: it may be read again."""
+        self._context.seen.clear()
+
     def use_hooks(self, hooks: Hooks) -> None:
         """Hooks are asked before and after each call from now on."""
         self._hooks = hooks

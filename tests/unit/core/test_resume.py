@@ -19,7 +19,7 @@ from lastcall.core.step import Step
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.messages import TextBlock
 from lastcall.nouns.result import Answered, Failed, FailureKind, Limit, Signal, Stopped
-from lastcall.nouns.tools import ResultKind
+from lastcall.nouns.tools import Halt, ResultKind
 from lastcall.wire.journal import JournalStep, decode_line, encode_step
 from machine_tools import BAD, CHECKED, COMPAT_CONTRACT, GOOD, OTHER, WORSE, Play, call, decline, finish, kinds
 
@@ -220,3 +220,15 @@ def test_a_run_that_a_hook_ended_stays_ended():
     play.prompt()
     stopped = evolve(play.state, r.Ended(Stopped(Limit.STOP_HOOK, "enough")))
     assert resume(stopped, reopens=True) == Step(stopped, (), ())
+
+
+def test_what_was_to_end_a_run_that_crashed_still_does():
+    play = Play()
+    play.prompt()
+    play.reply(call("c1", "Bash"))
+    play.hear(e.LimitNear(Limit.DEADLINE))
+    halted = replace(play.state, halt=Halt("enough"))
+    assert evolve(halted, r.Resumed()).halt == Halt("enough")
+    assert evolve(halted, r.Resumed()).limits_near == {Limit.DEADLINE}
+    ended = evolve(halted, r.Ended(Stopped(Limit.DEADLINE, "1s")))
+    assert evolve(ended, r.Resumed()).halt is None

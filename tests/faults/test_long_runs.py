@@ -1,0 +1,124 @@
+"""Runs that outgrow the model's window: the service counts and refuses, and the run ends in its object all the same."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import pytest
+
+from lastcall.contract import compile_contract
+from lastcall.contract.parse import parse_schema
+from lastcall.journal.load import load
+from lastcall.nouns.profile import Profile
+from lastcall.nouns.result import Failed, FailureKind
+from lastcall.providers.scripted import scripted_provider
+from lastcall.runtime.client import ClientSide
+from lastcall.runtime.config import RunConfig
+from lastcall.runtime.publish import Silent
+from lastcall.runtime.session import open_session
+from lastcall.tools.remote import RemoteTool
+
+WINDOW = 20_000
+SCHEMA = '{"type":"object","properties":{"turns":{"type":"integer"}},"required":["turns"]}'
+
+
+class Service:
+    """A model with a window of 20,000 tokens, four characters each, that works for so many turns."""
+
+    def __init__(self, turns):
+        self.turns = turns
+        self.made = 0
+        self.refused = 0
+        self.unpaired = 0
+
+    def reply(self, body):
+        tokens = len(json.dumps(body)) // 4
+        if tokens > WINDOW:
+            self.refused += 1
+            words = f"prompt is too long: {tokens} tokens > {WINDOW} maximum"
+            return {"status": 400, "error": {"type": "invalid_request_error", "message": words}}
+        self.unpaired += not well_formed(body["messages"])
+        assert body["messages"][0]["content"][0]["text"] == "count"
+        assert any(tool["name"] == "StructuredOutput" for tool in body["tools"])
+        if self.made == self.turns:
+            return {"object": {"turns": self.made}}
+        self.made += 1
+        call = {"type": "tool_use", "id": f"call_{self.made}", "name": "mcp__w__work", "input": {"turn": self.made}}
+        return {"content": [{"type": "text", "text": "Next. " * 20}, call]}
+
+
+def well_formed(messages):
+    """Every call is answered in the message after it, as services demand."""
+    for before, after in zip(messages, [*messages[1:], {"role": "user", "content": []}], strict=True):
+        asked = {b["id"] for b in before["content"] if b["type"] == "tool_use"}
+        told = {b["tool_use_id"] for b in after["content"] if b["type"] == "tool_result"}
+        if before["role"] == "assistant" and asked != told:
+            return False
+    return [m["role"] for m in messages] == ["user", "assistant"] * (len(messages) // 2) + ["user"] * (
+        len(messages) % 2
+    )
+
+
+def work(tmp_path, service, **choices):
+    done = []
+
+    async def call(tool, arguments, context):
+        done.append(int(arguments["turn"]))
+        return {"content": [{"type": "text", "text": f"turn {arguments['turn']}: " + "log line\n" * 200}]}
+
+    tool = RemoteTool("w", {"name": "work", "inputSchema": {"type": "object"}}, call)
+    config = RunConfig(
+        contract=compile_contract(parse_schema(SCHEMA, profile=Profile.NATIVE), profile=Profile.NATIVE),
+        cwd=str(tmp_path),
+        tools="",
+        allowed_tools=("mcp__w",),
+        session_id="long",
+        state_dir=str(tmp_path / "state"),
+        **choices,
+    )
+
+    async def main():
+        async with open_session(
+            config, lambda _: Silent(), scripted_provider(service.reply), client=ClientSide(tools=(tool,))
+        ) as session:
+            return await session.run("count")
+
+    return anyio.run(main), done
+
+
+def test_three_hundred_turns_in_a_window_of_twenty_thousand_tokens_end_in_the_object(tmp_path):
+    service = Service(300)
+    result, done = work(tmp_path, service)
+    assert result.ok, result.reason
+    assert json.loads(result.object_text) == {"turns": 300}
+    assert done == list(range(1, 301))
+    assert service.unpaired == 0
+    assert 1 <= service.refused <= 3  # the window is learnt
+    journal = next((tmp_path / "state").rglob("long.jsonl"))
+    assert journal.read_text().count("turn 17: log line") >= 1  # the journal keeps everything
+    assert load(str(journal)).records
+
+
+def test_with_compaction_off_the_end_says_what_happened(tmp_path):
+    result, done = work(tmp_path, Service(300), compacts=False)
+    assert isinstance(result.outcome, Failed)
+    assert result.outcome.kind is FailureKind.TOO_LONG
+    assert "too long" in result.reason
+    assert 5 < len(done) < 100
+
+
+def test_old_turns_can_be_left_out_before_anybody_refuses(tmp_path):
+    service = Service(60)
+    result, _ = work(tmp_path, service, compact_after_turns=10)
+    assert result.ok
+    assert service.refused == 0
+
+
+@pytest.mark.parametrize("choices", [{"compact_after_turns": 1}])
+def test_even_after_every_turn_the_history_stays_well_formed(tmp_path, choices):
+    service = Service(30)
+    result, done = work(tmp_path, service, **choices)
+    assert result.ok
+    assert service.unpaired == 0
+    assert done == list(range(1, 31))
