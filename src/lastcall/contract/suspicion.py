@@ -24,8 +24,9 @@ _MARKUP = re.compile(
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _STUBS: Final = frozenset({
     "", "-", "--", "...", "…", "?", "n/a", "tbd", "todo", "test", "testing", "string", "placeholder", "example", "sample",
-    "foo", "bar", "lorem ipsum", "xxx", "x",
+    "foo", "bar", "lorem ipsum", "xxx", "x", "dummy", "to be determined", "to be done", "to be filled",
 })  # fmt: skip
+_FORM: Final = re.compile(r"(?:insert|enter|add|put|your)\b.{0,40}\bhere|.{0,40}\bgoes here")
 _WRAPPERS: Final = frozenset(
     {"output", "result", "data", "response", "answer", "json", "object", "value", "item", "input"}
 )
@@ -111,7 +112,7 @@ def degenerate(text: str, rejected: tuple[str, ...], told: tuple[tuple[Problem, 
     kept = _weight(s for _, s in now)
     owed = zip(drafts, told or ((),) * len(drafts), strict=True)
     before = max((_weight(_unfaulted(draft, problems)) for draft, problems in owed), default=0)
-    stubs = [(path, s) for path, s in now if s not in meant and s.strip().strip(".").lower() in _STUBS]
+    stubs = [(path, s) for path, s in now if s not in meant and _is_stub(s)]
     if stubs and len(stubs) * 2 >= len(now):
         path, stub = stubs[0]
         return Problem(path, "degenerate", "holds a placeholder that no rejected draft held", {"got": f'"{stub}"'})
@@ -122,6 +123,12 @@ def degenerate(text: str, rejected: tuple[str, ...], told: tuple[tuple[Problem, 
             f"lost most of what the rejected draft held ({kept} of {before} characters of text are left)",
         )
     return None
+
+
+def _is_stub(text: str) -> bool:
+    """Whether a whole string is a placeholder, also one in brackets or in the words of a form."""
+    plain = text.strip().strip(".").lower()
+    return plain in _STUBS or plain.strip("<>[](){} ") in _STUBS or _FORM.fullmatch(plain) is not None
 
 
 def _unfaulted(draft: dict[str, str], problems: tuple[Problem, ...]) -> Iterator[str]:

@@ -152,3 +152,19 @@ def test_words_that_repeat_weigh_once():
 def test_what_a_problem_wanted_away_is_no_loss(problem, stays):
     draft = '{"notes":["' + " ".join(f"word{n}" for n in range(40)) + '"]}'
     assert (degenerate('{"notes":[]}', (draft,), ((problem,),)) is not None) == stays
+
+
+@pytest.mark.parametrize(
+    "stub", ["<string>", "[placeholder]", "Your text here", "insert summary here.", "text goes here", "()"]
+)
+def test_placeholders_in_brackets_and_words_of_forms_are_stubs(stub):
+    problem = degenerate(f'{{"a":"{stub}"}}', ('{"a":1}',))
+    assert problem is not None
+    assert problem.params == {"got": f'"{stub}"'}
+
+
+@pytest.mark.parametrize(
+    "text", ["(none)", "unknown", "<b>", "[redacted]", "your disk is full", "insert failed", "here"]
+)
+def test_short_words_that_say_something_are_none(text):
+    assert degenerate(f'{{"a":"{text}"}}', ('{"a":1}',)) is None
