@@ -28,8 +28,8 @@ _DECLINE_WORDS: Final = (
 _DECLINE_SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {
-        "reason": {"type": "string", "minLength": 1, "description": "Why there is no result."},
-        "missing": {"type": "array", "items": {"type": "string"}, "description": "What would be needed."},
+        "reason": {"type": "string"},
+        "missing": {"type": "array", "items": {"type": "string"}},
     },
     "required": ["reason"],
     "additionalProperties": False,
