@@ -104,8 +104,28 @@ json_values = st.recursive(
 )
 
 
+def everywhere(value: Any, change: Any) -> Any:
+    """The value with every scalar changed."""
+    if isinstance(value, dict):
+        return {key: everywhere(member, change) for key, member in value.items()}
+    if isinstance(value, list):
+        return [everywhere(item, change) for item in value]
+    return change(value)
+
+
+SCALARS = (
+    lambda v: v.swapcase() if isinstance(v, str) else v,
+    lambda v: f"{v}!" if isinstance(v, str) else v,
+    lambda v: -v if isinstance(v, int | float) and not isinstance(v, bool) else v,
+    lambda v: v + 1_000 if isinstance(v, int) and not isinstance(v, bool) else v,
+)
+"""Changes that many schemas let pass and many validators do not."""
+
+
 def changed(draw, value: Any) -> Any:
-    """The object with one member replaced, taken away, or added."""
+    """The object with every scalar changed, or with one member replaced, taken away, or added."""
+    if draw(st.booleans()):
+        return everywhere(value, draw(st.sampled_from(SCALARS)))
     names = [*value, "unasked"]
     name = draw(st.sampled_from(names))
     if name in value and draw(st.booleans()):
@@ -124,7 +144,7 @@ def test_what_the_contract_accepts_the_model_accepts_and_its_words_reach_the_mod
         good = sample(schema_from_value(contract.json_schema))
     except BadSchema:
         good = {}
-    for value in [good, *(changed(data.draw, good) for _ in range(6))]:
+    for value in [good, *(changed(data.draw, good) for _ in range(8))]:
         text = json.dumps(value, default=str)
         problems = contract.problems(json.loads(text))
         try:
