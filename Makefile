@@ -37,9 +37,10 @@ format: $(VENV)/.has-dev ## lay the code out
 coverage: $(VENV)/.has-dev ## each module of the pure layers, by its own test file alone
 	$(PY) scripts/coverage_alone.py
 
-bench: $(VENV)/.has-dev ## cold start and cost of a turn
+bench: $(VENV)/.has-dev ## cold start, cost of a turn, cost of a run in flight
 	$(PY) bench/cold_start.py
 	$(PY) bench/turns.py
+	$(PY) bench/in_flight.py
 
 docs: $(VENV)/.has-dev ## the documentation as pages in site/
 	$(PY) scripts/build_docs.py
