@@ -131,6 +131,7 @@ def resolve(
         deadline_words=deadline or "",
         partial=args.text("output_format") == "stream-json",
         declines=not args.on("no_decline"),
+        salvages=_salvages(args, profile),
         session_id=args.text("session_id"),
         resume=args.text("resume"),
         continue_latest=args.on("continue"),
@@ -261,6 +262,17 @@ def _budget(args: Args) -> Decimal | None:
     if not amount.is_finite() or amount <= 0:
         raise bad_value("max_budget_usd", given, "--max-budget-usd must be a positive number greater than 0")
     return amount
+
+
+def _salvages(args: Args, profile: Profile) -> bool:
+    if not args.on("salvage"):
+        return False
+    if profile is Profile.COMPAT:
+        raise BadConfig("the reference salvages nothing", hint="Use --profile native.", where="--salvage")
+    if args.words("check"):
+        hint = "Leave one of them away."
+        raise BadConfig("an object found in prose cannot be held for --check", hint=hint, where="--salvage")
+    return True
 
 
 def _seconds(given: str, key: str = "deadline") -> float:

@@ -57,6 +57,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("--strict-values", help="Take warnings about suspicious values as problems.", group="Contract", ours=True),
     Flag("--decline", help="Offer the decline tool (on by default).", group="Contract", ours=True),
     Flag("--no-decline", help="Do not offer the decline tool.", group="Contract", ours=True),
+    Flag("--salvage", help="Take an object that stands in prose, if it passes; it is marked so.", group="Contract", ours=True),
     Flag("--max-attempts", "<n>", "Finishing calls before the run ends (default 5).", "Limits", ours=True),
     Flag("--max-turns", "<turns>", "Replies of the model before the run ends.", "Limits"),
     Flag("--max-budget-usd", "<amount>", "US dollars before the run ends.", "Limits"),

@@ -16,8 +16,10 @@ from msgspec.structs import replace
 
 from lastcall.contract import Contract, hook_words, wording
 from lastcall.contract.finishing_tools import DECLINE, FINISH, is_finishing, read_decline
+from lastcall.contract.salvage import candidates
 from lastcall.contract.suspicion import WRAPPED, degenerate
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInput
+from lastcall.contract.wrapping import WRAP
 from lastcall.core import hooking
 from lastcall.core import records as r
 from lastcall.core.actions import CancelCalls, RunChecks, RunTool
@@ -30,6 +32,9 @@ from lastcall.nouns.ids import CallId, MessageId
 from lastcall.nouns.request import Channel
 from lastcall.nouns.result import Attempt, RunWarning, VerdictKind
 from lastcall.nouns.tools import Arguments, ResultKind, ToolCall, ToolResult, Unreadable
+
+SALVAGED = "salvaged_text"
+"""The source of an object that stood in prose."""
 
 
 def distinct(draft: Draft, call: ToolCall, message_id: MessageId) -> ToolCall:
@@ -60,6 +65,10 @@ def take_reply(draft: Draft) -> None:
     if state.contract is not None and _is_object_text(state):
         origin = _Origin(_text_id(state), state.reply.message_ids[-1], "native_format")
         _judge(draft, origin, Arguments(state.reply.text), state.contract)
+    elif (
+        state.contract is not None and state.policy.salvages and not state.reply.calls and not state.contract.has_checks
+    ):
+        _salvage(draft, state.contract)
 
 
 def take(draft: Draft, call: ToolCall) -> None:
@@ -193,6 +202,25 @@ def _judge(draft: Draft, origin: _Origin, arguments: Arguments | Unreadable, con
     kind, problems = _verdict_of(verdict)
     _note_attempt(draft, origin.call_id, arguments.text, kind, problems)
     _reject(draft, origin.call_id, verdict)
+
+
+def _salvage(draft: Draft, contract: Contract) -> None:
+    """Take an object that stands in prose, if one passes the whole contract; it is no attempt, and marked."""
+    state = draft.state
+    sight = sight_of(state)
+    for candidate in candidates(state.reply.text):
+        wrapped = f'{{"{WRAP}":{candidate}}}' if contract.wrapped else candidate
+        verdict = contract.judge(Arguments(wrapped), sight)
+        guarded = _guard(draft, verdict) if isinstance(verdict, Accepted) else verdict
+        if isinstance(guarded, Accepted):
+            call_id = _text_id(state)
+            if guarded.checks:
+                draft.note(r.Checked(call_id, tuple(replace(c, call_id=call_id) for c in guarded.checks), passed=True))
+            salvaged = RunWarning("salvaged", "the object was found in a reply of prose; it was not sent in a call")
+            for warning in (*guarded.warnings, salvaged):
+                draft.note(r.Warned(warning))
+            draft.note(r.Attached(Attachment(call_id, state.reply.message_ids[-1], guarded.text, SALVAGED)))
+            return
 
 
 def _without_secrets(

@@ -32,7 +32,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     `guards_degenerate`: an object that lost what a rejected draft held is sent back once. `continues` times in a row a
     reply that was cut off or paused is asked to go on. `stop_blocks` times Stop hooks may keep a run from ending
     (`None`: always). `nudges_silence`: a reply without visible output is asked for one before anything else.
-    `joins_user_text`: user messages are put together as the reference does.
+    `salvages`: a reply in prose is searched for the object. `joins_user_text`: user messages are put together as the
+    reference does.
 
     `compacts`: a history that the model's window does not hold is made shorter, with `compact_after_turns` also every so
     many replies.
@@ -59,6 +60,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     stop_blocks: int | None = 5
     nudges_silence: bool = False
     joins_user_text: bool = False
+    salvages: bool = False
 
 
 def native(**choices: object) -> Policy:

@@ -55,6 +55,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     deadline_s: float | None = None
     deadline_words: str = ""
     declines: bool = True
+    salvages: bool = False
     hook_rules: tuple[HookRule, ...] = ()
     hook_events: bool = False
     client_servers: tuple[str, ...] = ()

@@ -72,6 +72,11 @@ class Session:
         """What frames say of the session now."""
         return self._parts.stage
 
+    @property
+    def local(self) -> bool:
+        """Whether the embedded model answers."""
+        return self._parts.provider.deployment.provider == "local"
+
     async def run(self, prompt: str, *, uuid: str = "") -> TerminalResult:
         """One user message to its result."""
         return await self.driver.run((TextBlock(prompt),), uuid=uuid)
@@ -146,8 +151,8 @@ def policy_of(config: RunConfig) -> Policy:
     if config.profile is Profile.NATIVE:
         every = config.compact_after_turns if config.compacts else None
         policy = replace(policy, compacts=config.compacts, compact_after_turns=every)
-    if config.profile is Profile.NATIVE and not config.declines:
-        policy = replace(policy, declines=False)
+    if config.profile is Profile.NATIVE:
+        policy = replace(policy, declines=config.declines, salvages=config.salvages)
     return policy
 
 

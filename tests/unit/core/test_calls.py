@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from lastcall.contract import hook_words, wording
+from lastcall.contract.cel import cel_rule
 from lastcall.core import events as e
 from lastcall.core import records as r
 from lastcall.core.actions import CancelCalls, RunChecks, RunTool
@@ -438,3 +439,52 @@ def test_the_same_object_twice_is_one():
     play = run()
     play.reply(finish("c1", '{"title":"Disk","count":1}'), finish("c2", '{"title":"Disk","count":1}'))
     assert play.state.warnings == ()
+
+
+# -- objects in prose -------------------------------------------------------------------------------------------------
+
+
+def test_prose_is_searched_only_where_that_was_asked_for():
+    play = run()
+    play.reply(f"Here it is: {GOOD}")
+    assert play.outcome is None
+    play = run(native(salvages=True))
+    play.reply(f"Here it is: {GOOD}")
+    assert play.outcome == Answered(
+        Attachment(play.message, play.message, GOOD, "salvaged_text"), f"Here it is: {GOOD}"
+    )
+    assert play.state.attempts == ()
+    assert [w.code for w in play.state.warnings] == ["salvaged"]
+
+
+def test_what_stands_in_prose_passes_the_whole_contract_or_is_nothing():
+    play = run(native(salvages=True))
+    play.reply(f"Here it is: {BAD}")
+    assert play.outcome is None
+    assert (play.state.attempts, play.state.warnings) == ((), ())
+
+
+def test_a_list_in_prose_and_a_rule_on_it():
+    rule = cel_rule("this.size() == 2")
+    play = run(native(salvages=True), contract_of({"type": "array", "items": {"type": "integer"}}, rules=[rule]))
+    play.reply("They are [1, 2].")
+    assert play.outcome.attachment.text == "[1,2]"
+    assert [(c.name, c.passed, c.call_id) for c in play.state.checks] == [("this.size() == 2", True, play.message)]
+
+
+def test_a_stub_in_prose_is_no_answer():
+    play = run(native(salvages=True))
+    play.reply(finish("c1", LONG))
+    play.reply('{"title":"test"}')
+    assert play.outcome is None
+
+
+def test_prose_beside_a_call_cut_off_or_under_a_check_is_not_searched():
+    play = run(native(salvages=True))
+    play.reply(GOOD, finish("c1", BAD))
+    assert play.verdicts == ["rejected"]
+    play.reply(GOOD, stop="max_tokens")
+    assert play.outcome is None
+    play = run(native(salvages=True), CHECKED)
+    play.reply(GOOD)
+    assert play.outcome is None
