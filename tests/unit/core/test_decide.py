@@ -1174,3 +1174,52 @@ def test_stop_hooks_cannot_keep_a_run_going_for_ever():
     play.reply("Done.")
     play.hear(heard(HookPoint.STOP, blocked=("never",)))
     assert play.outcome == Stopped(Limit.STOP_HOOK, "a Stop hook kept the run from ending 5 times: never")
+
+
+# -- a history that is too long -------------------------------------------------------------------------------------
+
+TOO_LONG = Failed(FailureKind.TOO_LONG, "prompt is too long")
+
+
+def read_much(policy=None, turns=8):
+    play = Play(policy)
+    play.prompt()
+    for n in range(turns):
+        play.reply(call(f"c{n}"))
+        play.tool(f"c{n}", "x" * 5_000)
+    return play
+
+
+def test_a_prompt_that_is_too_long_is_made_shorter_and_sent_again_at_no_turns_cost():
+    play = read_much()
+    assert kinds(play.fails(TOO_LONG)) == ["RequestLost", "Compacted", "Asked"]
+    assert play.state.replies == 9
+    assert 40_000 < play.state.room < 41_000
+
+
+def test_a_window_that_was_learnt_is_not_filled_again():
+    play = read_much()
+    play.fails(TOO_LONG)
+    for n in range(6):
+        play.reply("thinking", call(f"d{n}"))
+        play.tool(f"d{n}", "x" * 5_000)
+    assert kinds(play.records).count("Compacted") == 2
+    assert kinds(play.records).count("RequestLost") == 1
+
+
+def test_every_so_many_replies_the_history_is_made_shorter_where_that_was_asked_for():
+    assert kinds(read_much(native(compact_after_turns=4)).records).count("Compacted") == 2
+
+
+@pytest.mark.parametrize("policy", [native(compacts=False), compat()])
+def test_a_prompt_that_is_too_long_ends_the_run_where_nothing_is_made_shorter(policy):
+    play = read_much(policy)
+    play.fails(TOO_LONG)
+    assert play.outcome.kind is FailureKind.TOO_LONG
+
+
+def test_a_prompt_that_cannot_be_made_shorter_ends_the_run():
+    play = Play()
+    play.prompt()
+    play.fails(TOO_LONG)
+    assert play.outcome.kind is FailureKind.TOO_LONG

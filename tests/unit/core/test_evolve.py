@@ -335,3 +335,20 @@ def test_warnings_and_limits_are_kept():
     state = fold(r.Warned(warning), r.LimitNoted(Limit.DEADLINE, hit=False), r.LimitNoted(Limit.BUDGET, hit=True))
     assert state.warnings == (warning,)
     assert (state.limits_near, state.limits_hit) == ({Limit.DEADLINE}, {Limit.BUDGET})
+
+
+def test_a_shorter_history_takes_the_place_of_the_longer_one_which_was_seen_all_the_same():
+    long = (UserMessage((TextBlock("a"),)), AssistantMessage("m", (TextBlock("b"),)), UserMessage((TextBlock("c"),)))
+    state = fold(STARTED, r.Imported(long), r.Compacted(long[:1]))
+    assert (state.messages, state.left_out, state.room) == (long[:1], long, None)
+    state = fold(r.Compacted(long[:1], 90), r.Compacted(long[:1], 120), r.Compacted(long[:1]), state=state)
+    assert state.room == 90
+    assert fold(STARTED, state=state).room == 90
+    assert fold(STARTED, state=state).left_out == state.left_out
+
+
+def test_a_run_that_ended_from_outside_is_open_again_and_free_of_what_ended_it():
+    state = fold(*ASKED, r.LimitNoted(Limit.DEADLINE, hit=True), r.Ended(GaveUp("x")), r.Resumed())
+    assert (state.outcome, state.limits_hit, state.halt) == (None, frozenset(), None)
+    state = fold(*ASKED, r.LimitNoted(Limit.DEADLINE, hit=True), r.Resumed())
+    assert state.limits_hit == {Limit.DEADLINE}
