@@ -177,6 +177,8 @@ async def _once(config: RunConfig, prompt: str, show: Show, opener: Opener) -> i
 
 async def _played(config: RunConfig, prompt: str, show: Show, opener: Opener) -> int:
     async with opener(config, show.publisher) as session:
+        if config.model is None and session.local:
+            show.notes.say("lastcall: no model is named and no provider configured: the embedded model answers.")
         result = await with_signals(session, session.go_on if config.unfinished else lambda: session.run(prompt))
         show.result(result, show.stage(session.stage))
         return exit_code(result.outcome, config.profile)
