@@ -139,7 +139,7 @@ def _value(value: JsonValue) -> Any:
             return celtypes.ListType([_value(item) for item in value])
         case dict():
             return celtypes.MapType({celtypes.StringType(key): _value(member) for key, member in value.items()})
-        case None:
+        case _:
             return None
 
 
