@@ -254,8 +254,8 @@ def test_a_half_pair_becomes_a_character():
 
 def test_an_object_that_fits_its_schema_is_not_said_to_miss_it():
     beyond = Rejected((Problem("", "rule", "must be 2"), Problem("/a", "quote", "stands nowhere")), 2)
-    assert rejection(beyond, Profile.NATIVE).startswith(
+    assert wording.rejection(beyond, Profile.NATIVE).startswith(
         "The output fits the schema, but it was not accepted. Correct these"
     )
     mixed = Rejected((Problem("", "rule", "must be 2"), Problem("/a", "type", "must be string")), 2)
-    assert rejection(mixed, Profile.NATIVE).startswith("The output does not match the schema. Correct these")
+    assert wording.rejection(mixed, Profile.NATIVE).startswith("The output does not match the schema. Correct these")
