@@ -235,13 +235,15 @@ class _Search:
             if size > MAX_SEARCHED_BYTES:
                 self._unsearched.append(shown)
                 return
-            content = file.read(MAX_SEARCHED_BYTES)
+            content = file.read(size + 1)  # a buffer of this size is made at once
         if b"\0" in content[:_SNIFFED]:
             return
         text = content.decode("utf-8", "replace")
         count = 0
         for number, start, end in self._matching_lines(text):
             count += 1
+            if self._wanted.mode == "files_with_matches":
+                break
             if self._wanted.mode == "content":
                 self._keep_lines(text, shown, number, start, end)
         if count:
