@@ -61,6 +61,11 @@ def _fitting(body: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def bad_replies(kind: str, good: Mapping[str, Any]) -> list[Reply]:
+    """The replies of a kind as a script, the last one to be repeated: for playing them to other programs."""
+    return _SCRIPTS[kind](dict(good))
+
+
 # -- replies --------------------------------------------------------------------------------------------------------
 
 
