@@ -100,7 +100,15 @@ def test_every_exception_is_caught_only_where_code_of_others_runs_and_at_the_ver
                 kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
                 if any(kind is None or getattr(kind, "id", "") == "Exception" for kind in kinds):
                     catching.add(dotted(path))
-    assert catching == {"tools.running", "contract.cel", "contract.from_types", "providers.local_engine", "cli.run", "api.rules", "tools.mcp"}
+    assert catching == {
+        "tools.running",
+        "contract.cel",
+        "contract.from_types",
+        "providers.local_engine",
+        "cli.run",
+        "api.rules",
+        "tools.mcp",
+    }
 
 
 def test_every_module_says_what_it_holds():

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "lastcall"]
-SCHEMA = json.dumps({
-    "type": "object",
-    "properties": {"a": {"type": "number"}, "why": {"type": "string"}},
-    "required": ["a"],
-    "additionalProperties": False,
-})
+SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {"a": {"type": "number"}, "why": {"type": "string"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+)
 
 
 @dataclass

@@ -84,7 +84,9 @@ def test_every_ending_has_its_exit_code_and_its_envelope(tmp_path, replies, more
     ],
 )
 def test_a_schema_that_cannot_be_used_is_refused_before_anything_is_sent(tmp_path, schema, words):
-    ran = lastcall(tmp_path, "-p", "x", "--json-schema", schema, "--output-format", "json", "--model", script(tmp_path, GOOD))
+    ran = lastcall(
+        tmp_path, "-p", "x", "--json-schema", schema, "--output-format", "json", "--model", script(tmp_path, GOOD)
+    )
     assert ran.code == 2
     assert ran.frame["lastcall"]["outcome"] == "usage"
     assert words in ran.err
@@ -157,7 +159,17 @@ def test_a_types_own_validators_are_part_of_the_contract(tmp_path):
 
 def test_roots_that_are_no_objects_are_wrapped_on_the_wire_and_unwrapped_in_the_result(tmp_path):
     model = script(tmp_path, {"object": {"value": [1, 2]}})
-    ran = lastcall(tmp_path, "-p", "x", "--model", model, "--tools", "", "--json-schema", '{"type":"array","items":{"type":"integer"}}')
+    ran = lastcall(
+        tmp_path,
+        "-p",
+        "x",
+        "--model",
+        model,
+        "--tools",
+        "",
+        "--json-schema",
+        '{"type":"array","items":{"type":"integer"}}',
+    )
     assert (ran.code, ran.text) == (0, "[1,2]\n")
 
 
@@ -244,5 +256,7 @@ def test_a_reader_that_goes_away_does_not_break_the_run(tmp_path):
 
 def test_importing_the_package_is_quick_and_loads_nothing_heavy(tmp_path):
     code = "import sys, lastcall; print([m for m in ('click','httpx2','anyio','asyncio','pydantic','rich') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment(tmp_path)
+    )
     assert done.stdout.strip() == "[]"

@@ -117,7 +117,9 @@ def _run(argv, env, script, stdin, output, notes, requests) -> int:
 
     def opener(config, publisher_for, **more):
         model = full_name(config.model or "sonnet", env)
-        provider = scripted_provider(script, model=model, settings=Settings(profile=config.profile, limits=limits_of(config)), dialect=ANTHROPIC)
+        provider = scripted_provider(
+            script, model=model, settings=Settings(profile=config.profile, limits=limits_of(config)), dialect=ANTHROPIC
+        )
         session = open_session(config, publisher_for, provider, **more)
         requests.append(provider)
         return session
@@ -129,6 +131,7 @@ def _run(argv, env, script, stdin, output, notes, requests) -> int:
 
 def _observed(code: int, argv: list[str], stdout: str, stderr: str, requests: list[Any], norm: Norm) -> dict[str, Any]:
     """The recorder's own form of what was seen."""
+
     class Seen:
         pass
 

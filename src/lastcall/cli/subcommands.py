@@ -11,7 +11,10 @@ SUBCOMMANDS: Final[dict[str, tuple[str, str]]] = {
     "sessions": ("lastcall.cli.sessions:sessions", "List, show, resume, remove or export sessions."),
     "replay": ("lastcall.cli.replay:replay_session", "A recorded session against today's contract, offline."),
     "mcp": ("lastcall.cli.mcp_server:serve_mcp", "Serve the tool run over MCP."),
-    "verify": ("lastcall.cli.verify:verify_envelope", "An envelope against its receipt, contract and journal, offline."),
+    "verify": (
+        "lastcall.cli.verify:verify_envelope",
+        "An envelope against its receipt, contract and journal, offline.",
+    ),
     "doctor": ("lastcall.cli.doctor:doctor", "What is configured, what would be used, what is missing."),
 }
 """name -> (module:click command, what it does)"""

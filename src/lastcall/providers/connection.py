@@ -58,9 +58,7 @@ class Connection:
     Raises `Unreachable` for an address or a header that cannot be sent.
     """
 
-    def __init__(
-        self, url: str, headers: Mapping[str, str], *, connect_timeout_s: float, proxies: bool = True
-    ) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], *, connect_timeout_s: float, proxies: bool = True) -> None:
         self._url = url
         # the check of certificates costs 30 ms to set up, and there is nothing to check without encryption
         verify = not url.lower().startswith("http:")

@@ -42,13 +42,19 @@ def told(text, schema=SCHEMA):
         ('{"n":-1}', "/n: must be >= 3 (got -1)"),
         ('{"n":1.5}', "/n: must be integer (got number)"),
         ('{"n":true}', "/n: must be integer (got boolean)"),
-        ('{"n":"4"}', "(got string); the string holds the JSON text of an integer; send the integer itself, not in quotes"),
+        (
+            '{"n":"4"}',
+            "(got string); the string holds the JSON text of an integer; send the integer itself, not in quotes",
+        ),
         ('{"n":3,"tags":"[\\"a\\",\\"b\\"]"}', "(got string); the string holds the JSON text of an array"),
         ('{"n":3,"tags":{"item":["a","b"]}}', '(got object); send the array itself, without the key "item" around it'),
         ('{"n":3,"note":null}', "/note: must be string (got null); leave the property out"),
         ('{"n":3,"level":"High"}', '"low", "high"; "high" is spelt just so'),
         ('{"output":{"n":4}}', 'wrapped in the one key "output"; send what is in it as the whole input'),
-        ('{"note":"x</note><parameter name=\\"n\\">4"}', "/note contains what looks like this property written as markup"),
+        (
+            '{"note":"x</note><parameter name=\\"n\\">4"}',
+            "/note contains what looks like this property written as markup",
+        ),
         ('{"note":"so far <n>4</n>"}', "/note contains what looks like this property written as markup"),
     ],
 )
@@ -64,7 +70,11 @@ def test_values_are_never_echoed_at_length():
 
 
 def test_a_place_that_is_not_there_is_left_alone():
-    problems = (Problem("/a/0/b", "type", "m", {"type": "string"}), Problem("/x/1", "type", "m"), Problem("", "type", "m"))
+    problems = (
+        Problem("/a/0/b", "type", "m", {"type": "string"}),
+        Problem("/x/1", "type", "m"),
+        Problem("", "type", "m"),
+    )
     assert diagnosed(problems, {"a": [1]}, lambda _: False)[:2] == problems[:2]
 
 
@@ -104,7 +114,10 @@ def test_a_string_that_is_no_json_or_another_kind_gets_no_hint():
 
 
 def test_asking_about_a_wrapper_never_fails_the_judgement():
-    recursive = {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "required": ["y"]}}}
+    recursive = {
+        "$ref": "#/$defs/a",
+        "$defs": {"a": {"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "required": ["y"]}},
+    }
     contract = compile_contract(schema_from_value(recursive))
     deep = '{"x":' * 150 + '{"y":1}' + "}" * 150
     assert isinstance(contract.judge(Arguments(deep)), Rejected)

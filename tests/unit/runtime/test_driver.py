@@ -23,7 +23,9 @@ from lastcall.runtime.ports import Ports
 from lastcall.runtime.prices import no_price
 from lastcall.runtime.publish import Silent
 
-CONTRACT = compile_contract(schema_from_value({"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]}))
+CONTRACT = compile_contract(
+    schema_from_value({"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]})
+)
 READ = define("Look", "Looks.", {"type": "object"}, read_only=True)
 WRITE = define("Change", "Changes.", {"type": "object"})
 GOOD, BAD = {"object": {"a": 1}}, {"object": {"a": "x"}}
