@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import lastcall
+from lastcall import testing
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:<!-- script: (.*?) -->)?", re.MULTILINE | re.DOTALL)
 PAGES = [page for page in sorted(ROOT.glob("docs/**/*.md")) if BLOCK.search(page.read_text("utf-8"))]
@@ -31,3 +34,12 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
 
 def test_there_are_pages_with_examples():
     assert {page.name for page in PAGES} >= {"python.md", "test-without-a-model.md"}
+
+
+def test_every_public_name_is_in_the_reference():
+    """`python scripts/list_api.py` writes it."""
+    text = (ROOT / "docs" / "python-api.md").read_text("utf-8")
+    names = [*lastcall.__all__, *(f"testing.{name}" for name in testing.__all__)]
+    assert [
+        name for name in names if f"### `{name}`" not in text and name not in ("__version__", "testing.BAD_KINDS")
+    ] == []
