@@ -301,3 +301,10 @@ def test_the_model_is_told_of_rules_beforehand():
     contract = compile_contract(schema_from_value({"type": "object"}, profile=Profile.NATIVE), rules=rules)
     description = contract.finishing_tools(declines=False)[0].description
     assert description.endswith("The result also has to satisfy: a > 1; b is large.")
+
+
+def test_what_is_beside_the_schema_has_names_in_order():
+    contract = compile_contract(
+        schema_from_value({"type": "object"}, profile=Profile.NATIVE), rules=[Sum()], checks=[Sum()]
+    )
+    assert contract.beside == ("sum", "sum")

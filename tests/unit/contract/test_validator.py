@@ -280,3 +280,20 @@ def test_the_budgets_leave_room_for_what_is_honest() -> None:
         value = {"next": value}
     assert messages(schema, value) == []
     assert budgets.CHECK_DEPTH > 1000
+
+
+def test_a_node_of_a_schema_can_be_asked_by_itself():
+    schema = {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
+    validator = compile_validator(schema, DRAFT_2020_12, assert_formats=True)
+    assert validator.root.schema is schema
+    first = validator.root.child(schema["anyOf"][0])
+    assert [p.keyword for p in validator.problems_at(first, {"b": 1}).listed] == ["required"]
+    assert validator.fits(first, {"a": 1})
+    assert not validator.fits(first, {"b": 1})
+
+
+def test_a_check_of_a_node_that_is_given_up_does_not_fit(monkeypatch):
+    schema = {"type": "array", "items": {"type": "integer"}}
+    validator = compile_validator(schema, DRAFT_2020_12, assert_formats=True)
+    monkeypatch.setattr(budgets, "CHECK_STEPS", 5)
+    assert not validator.fits(validator.root, list(range(100)))

@@ -488,3 +488,45 @@ def test_prose_beside_a_call_cut_off_or_under_a_check_is_not_searched():
     play = run(native(salvages=True), CHECKED)
     play.reply(GOOD)
     assert play.outcome is None
+
+
+# -- what the schema asks for beside a shape ----------------------------------------------------------------------------
+
+MARKED = {
+    "type": "object",
+    "properties": {
+        "pin": {"type": "string", "maxLength": 3, "x-lastcall": {"secret": True}},
+        "asked": {"type": "string", "x-lastcall": {"quote": "input"}},
+    },
+}
+
+
+def test_the_verdicts_of_rules_are_noted_with_their_attempt():
+    play = run(native(), contract_of(MARKED))
+    play.reply(finish("c1", '{"asked":"stop"}'))
+    play.reply(finish("c2", '{"asked":"go"}'))
+    assert play.verdicts == ["rejected", "accepted"]
+    assert [(c.passed, c.call_id) for c in play.state.checks] == [(False, "c1"), (True, "c2")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"pin":"hunter2"}',
+        '{"pin":"hunter2',
+        Unreadable('{"pin":"hunter2', UnreadableCause.TRUNCATED, "it ends", 1, 16, 15, 15),
+    ],
+)
+def test_a_secret_is_in_no_answer(text):
+    play = run(native(), contract_of(MARKED))
+    records = play.reply(finish("c1", text))
+    assert contents(records)
+    assert "hunter2" not in repr(contents(records))
+
+
+def test_the_references_own_refusal_of_an_input_keeps_its_words():
+    from lastcall.contract.verdicts import WrongInput
+    from lastcall.core.calls import _without_secrets
+
+    wrong = WrongInput("must be object")
+    assert _without_secrets(contract_of(MARKED), "[]", wrong) == wrong
