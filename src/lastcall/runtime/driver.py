@@ -15,6 +15,7 @@ from typing import assert_never, cast
 
 import anyio
 import anyio.abc
+from anyio.lowlevel import checkpoint
 from msgspec.structs import replace
 
 from lastcall.core import records as r
@@ -231,6 +232,7 @@ class Driver:
         await self._send(HooksFinished(action.point, call_id, verdict))
 
     async def _send(self, event: Event | Progress) -> None:
+        await checkpoint()  # what a block started gets its turn before the next block is heard
         if self._inbox is not None:
             self._inbox.put(event)
 

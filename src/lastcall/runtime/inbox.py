@@ -29,9 +29,9 @@ class Inbox(Generic[T]):
 
     async def take(self) -> T:
         """The oldest item, as soon as there is one. Other tasks get their turn also when items are waiting."""
+        await checkpoint()  # before, not after the wait: what arrives is acted on before its sender goes on
         while not self._items:
             self._arrival = anyio.Event()
             await self._arrival.wait()
             self._arrival = None
-        await checkpoint()
         return self._items.popleft()
