@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from lastcall.contract.annotations import Annotations, annotations_of
 from lastcall.contract.budgets import PROBLEMS_LISTED, BudgetExceeded
-from lastcall.contract.cel import CelRule
 from lastcall.contract.closest import explained
 from lastcall.contract.coercion import coerce_top_level, input_issue
 from lastcall.contract.diagnosis import diagnosed
@@ -153,7 +152,7 @@ class Contract:
     @property
     def _notes(self) -> str:
         """What the model is told beforehand of rules that no schema says."""
-        told = [rule.told for rule in self.rules if isinstance(rule, CelRule)]
+        told = [str(rule.told) for rule in self.rules if hasattr(rule, "told")]
         return f"The result also has to satisfy: {'; '.join(told)}." if told else ""
 
     @property

@@ -30,7 +30,6 @@ from lastcall.providers.fallback import (
     Link,
 )
 from lastcall.providers.http import HttpProvider
-from lastcall.providers.openai import completions_service
 from lastcall.providers.retries import RULES, RetryRules
 from lastcall.providers.service import Settings
 from lastcall.wire.json import LIMITS, CallLimits
@@ -188,6 +187,8 @@ def _open_anthropic(name: str, env: Mapping[str, str], settings: ModelSettings, 
 
 
 def _open_openai(name: str, env: Mapping[str, str], settings: ModelSettings, rules: RetryRules) -> Provider:
+    from lastcall.providers.openai import completions_service  # noqa: PLC0415 -- a codec that no other service needs
+
     base_url, key = env.get("OPENAI_BASE_URL", ""), _secret(env, "OPENAI_API_KEY")
     _check(name, name, bool(key or base_url), "OPENAI_API_KEY", "openai")
     deployment = _deployment("openai", name, base_url, settings, 0)

@@ -19,7 +19,7 @@ from lastcall.runtime.client import NOBODY, ClientSide
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.hooks import Hooks
 from lastcall.tools import Tool, Toolbox, ToolContext
-from lastcall.tools.builtin import builtin_tools, choose_tools
+from lastcall.tools.builtin import NO_TOOLS, builtin_tools, choose_tools
 from lastcall.tools.gates import Allowed, Denied, Gate, permission_gate
 from lastcall.tools.paths import Workspace
 from lastcall.tools.permissions import Permissions, parse_mode, parse_rules
@@ -43,8 +43,9 @@ class ToolKit:
             home=home,
         )
         finishing = (FINISH, DECLINE) if config.contract is not None else ()
+        sandbox = open_sandbox(workspace.roots, config.environment) if config.sandbox else None
         chosen = choose_tools(
-            builtin_tools(open_sandbox(workspace.roots, config.environment) if config.sandbox else None),
+            NO_TOOLS if config.tools == "" else builtin_tools(sandbox),
             "Read" if sparing and config.tools is None else config.tools,
             self.permissions,
             profile=config.profile,

@@ -8,12 +8,8 @@ from __future__ import annotations
 from lastcall.errors import BadConfig
 from lastcall.nouns.profile import Profile
 from lastcall.tools import Toolbox
-from lastcall.tools.bash import Bash
-from lastcall.tools.editing import EditFile, WriteFile
-from lastcall.tools.files import ReadFile
 from lastcall.tools.permissions import Permissions, split_rules
 from lastcall.tools.sandbox import Sandbox
-from lastcall.tools.search import Glob, Grep
 
 REFERENCE_NAMES = frozenset({
     "Agent", "Bash", "Edit", "Glob", "Grep", "LS", "NotebookEdit", "Read", "Task", "TodoWrite", "WebFetch", "WebSearch",
@@ -22,8 +18,17 @@ REFERENCE_NAMES = frozenset({
 """Names of the reference's own tools: a call of one that is not offered is told as switched off, not as unknown."""
 
 
+NO_TOOLS = Toolbox((), known=REFERENCE_NAMES)
+"""What a run without tools has: the names that exist elsewhere."""
+
+
 def builtin_tools(sandbox: Sandbox | None = None) -> Toolbox:
     """All of them, in the order in which the model sees them; with `sandbox`, commands run behind its walls."""
+    from lastcall.tools.bash import Bash  # noqa: PLC0415 -- a run without tools loads none of them
+    from lastcall.tools.editing import EditFile, WriteFile  # noqa: PLC0415
+    from lastcall.tools.files import ReadFile  # noqa: PLC0415
+    from lastcall.tools.search import Glob, Grep  # noqa: PLC0415
+
     return Toolbox([Bash(sandbox), EditFile(), Glob(), Grep(), ReadFile(), WriteFile()], known=REFERENCE_NAMES)
 
 
