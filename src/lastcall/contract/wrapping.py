@@ -42,7 +42,7 @@ def wrap_root(schema: JsonObject) -> tuple[JsonObject, bool]:
     root = fresh(schema)
     modernise(root)
     kept = _object_root(root)
-    if kept is not None:
+    if kept is not None and not (_typed(kept) and _refers_to_itself(root)):
         return {"type": "object", **kept, **_typed(kept)}, False
     return _wrapped(root), True
 
@@ -52,6 +52,13 @@ def wrap_root(schema: JsonObject) -> tuple[JsonObject, bool]:
 
 def _typed(root: JsonObject) -> JsonObject:
     return {"type": "object"} if root.get("type") != "object" else {}
+
+
+def _refers_to_itself(root: JsonObject) -> bool:
+    """Whether something below the root is the root again: a type given to it would then narrow that too."""
+    references = References(root)
+    below = [ref for ref in _references(root) if ref is not root.get("$ref")]
+    return any(isinstance(ref, str) and (ref == "#" or references.resolve(ref) is root) for ref in below)
 
 
 def _object_root(root: JsonObject) -> JsonObject | None:

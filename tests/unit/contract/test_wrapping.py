@@ -232,3 +232,12 @@ def test_whatever_the_contract_accepts_the_wire_accepts(schema: dict[str, Any], 
     assert on_wire or not accepted
     if is_wrapped:
         assert on_wire == accepted
+
+
+def test_an_untyped_root_that_is_meant_again_below_is_wrapped_since_a_type_would_narrow_that_too():
+    schema = {"properties": {"b": {"anyOf": [{"$ref": "#"}]}}}
+    wire, wrapped = wrap_root(schema)
+    assert wrapped
+    assert wire["properties"]["value"] == {"properties": {"b": {"anyOf": [{"$ref": "#/properties/value"}]}}}
+    typed = {"type": "object", **schema}
+    assert wrap_root(typed) == (typed, False)
