@@ -119,7 +119,7 @@ def solid(events: list[ProviderEvent]) -> list[ProviderEvent]:
     return [event for event in events if not isinstance(event, Progress)]
 
 
-def asked_of(log: Path, path: str = "/completion") -> list[dict[str, Any]]:
-    """The bodies that the engine was sent."""
+def asked_of(log: Path, path: str = "/completion", *, measured: bool = False) -> list[dict[str, Any]]:
+    """The bodies that the engine was sent; those that measure a habit only if asked for."""
     lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
-    return [line for line in lines if line["path"] == path]
+    return [line for line in lines if line["path"] == path and (measured or "n_probs" not in line)]

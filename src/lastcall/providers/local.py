@@ -18,6 +18,7 @@ from typing import Final, assert_never
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lastcall.core.events import ChannelChanged, ProviderEvent, RequestFailed
 from lastcall.errors import BrokenStream, LastcallError, MissingExtra, ModelUnavailable, ProviderError
@@ -30,15 +31,28 @@ from lastcall.providers.local_cache import Shelf, models_folder
 from lastcall.providers.local_catalogue import find_model
 from lastcall.providers.local_client import EngineClient, Sampling, Stopped, TooLong, Written
 from lastcall.providers.local_grammar import Offer, offer
+from lastcall.providers.local_habits import (
+    Bias,
+    HabitBook,
+    HabitReader,
+    choice_fields,
+    empty_request,
+    finishing_tool,
+    habit_key,
+)
 from lastcall.providers.local_machine import check_engine, check_memory, check_processor, threads
 from lastcall.providers.local_models import Notice, OnProgress, Quarters, obtain
 from lastcall.providers.local_process import start_engine, wishes
-from lastcall.providers.local_prompt import prompt
+from lastcall.providers.local_prompt import Foreign, prompt
 from lastcall.providers.local_reply import LocalReply, NotAsOffered
 from lastcall.wire.dialect import LOCAL, Dialect, Feature
 
 MAX_TOKENS: Final = 2_048
 """A reply's bound where none is given: more than four minutes of writing."""
+
+
+_HABIT_TOKENS: Final = 400
+_ALTERNATIVES: Final = 200
 
 
 class LocalSettings(Struct, frozen=True, kw_only=True):
@@ -98,6 +112,7 @@ class LocalProvider:
         self._client: EngineClient | None = None
         self._starting = anyio.Lock()
         self._refused: dict[str, str] = {}
+        self._book = HabitBook(shelf.folder / "habits.json")
         self.deployment = Deployment(
             "local", f"local:{shelf.model.name}", max_tokens=settings.max_tokens, temperature=settings.temperature
         )
@@ -169,7 +184,8 @@ class LocalProvider:
     ) -> AsyncGenerator[ProviderEvent]:
         """The reply to one sending. Raises `_Dropped` before its first event, `ProviderError` afterwards."""
         reply = LocalReply(request.number, self.deployment.model, offered, self._clock.mint)
-        sampling = Sampling(self.deployment.max_tokens, self._settings.temperature, self._settings.seed)
+        bias = () if offered.loose or offered.text else await self._habits(client, request)
+        sampling = Sampling(self.deployment.max_tokens, self._settings.temperature, self._settings.seed, bias)
         mark, began = client.mark, self._clock.ticks()
         async with aclosing(client.complete(prompt(request), offered.grammar, sampling)) as heard:
             async for said in heard:
@@ -179,6 +195,36 @@ class LocalProvider:
                     await self._check_grammar(client, mark, fault, begun=was_begun)
                 for event in events:
                     yield event
+
+    async def _habits(self, client: EngineClient, request: ModelRequest) -> Bias:
+        """What takes the model's habits off its choices; measured if it is not known. What fails here changes nothing."""
+        tool = finishing_tool(request)
+        fields = choice_fields(tool) if tool is not None else ()
+        if tool is None or not fields:
+            return ()
+        key = habit_key(request, self._shelf.model.sha256)
+        known = self._book.find(key)
+        if known is not None:
+            return known
+        try:
+            first = {
+                field.name: tuple([(await client.tokens_of([Foreign(option)]))[0] for option in field.options])
+                for field in fields
+            }
+            reader = HabitReader(tool, first)
+            empty = empty_request(request)
+            sampling = Sampling(_HABIT_TOKENS, 0.0, None, alternatives=_ALTERNATIVES)
+            grammar = offer(replace(empty, tools=(tool,))).grammar  # else it declines, with nothing to go by
+            async with aclosing(client.complete(prompt(empty), grammar, sampling)) as heard:
+                async for said in heard:
+                    if isinstance(said, Written):
+                        reader.hear(said.text, said.likely)
+                    if reader.complete:
+                        break
+        except (BrokenStream, TooLong):
+            return ()
+        self._book.keep(key, reader.bias())
+        return reader.bias()
 
     def _events(self, reply: LocalReply, said: Written | Stopped, began: float) -> tuple[list[ProviderEvent], str]:
         """What one thing that was said tells, and what of it no grammar allows."""

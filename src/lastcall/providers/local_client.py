@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -42,17 +42,23 @@ class TooLong(ProviderError):  # noqa: N818 -- as its siblings in `errors`
 
 
 class Sampling(Struct, frozen=True):
-    """How the next token is chosen, and how many there may be."""
+    """How the next token is chosen, and how many there may be.
+
+    `bias` is added to the logits of tokens; `alternatives` asks for so many likely tokens beside each that is written.
+    """
 
     max_tokens: int
     temperature: float
     seed: int | None
+    bias: tuple[tuple[int, float], ...] = ()
+    alternatives: int = 0
 
 
 class Written(Struct, frozen=True):
-    """A piece of the reply's text."""
+    """A piece of the reply's text; `likely` are log probabilities of tokens in its place, if they were asked for."""
 
     text: str
+    likely: Mapping[int, float] = {}
 
 
 class Stopped(Struct, frozen=True):
@@ -165,6 +171,10 @@ class EngineClient:
                 body["grammar"] = grammar
             if sampling.seed is not None:
                 body["seed"] = sampling.seed
+            if sampling.bias:
+                body["logit_bias"] = sampling.bias
+            if sampling.alternatives:
+                body["n_probs"] = sampling.alternatives
             async with self._post(self._completion, body) as answer:
                 if answer.status != _OK:
                     raise ProviderError(f"the engine refused: {_error_of(await _whole(answer))}", status=answer.status)
@@ -188,11 +198,17 @@ async def _continuation(answer: Answer, limit: str) -> AsyncGenerator[Written | 
             if told is None or "error" in told:
                 raise BrokenStream(_error_of(told or {}))
             if told.get("content"):
-                yield Written(str(told["content"]))
+                yield Written(str(told["content"]), _likely(told))
             if told.get("stop") is True:
                 yield _stopped(told, limit)
                 return
     raise BrokenStream("it stopped without its end")
+
+
+def _likely(told: dict[str, Any]) -> dict[int, float]:
+    places = told.get("completion_probabilities")
+    place = places[0] if isinstance(places, list) and places else {}
+    return {int(one["id"]): float(one["logprob"]) for one in place.get("top_logprobs", ())}
 
 
 def _stopped(told: dict[str, Any], limit: str) -> Stopped:

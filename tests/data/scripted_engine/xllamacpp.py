@@ -2,7 +2,8 @@
 
 `SCRIPTED_ENGINE` names a JSON file: {"load_error": text, "replies": [reply, ...]}; the last reply repeats. A reply may have
 `text`, `stop` (eos, limit), `drops` (a complaint to standard error), `drops_with` (only if the grammar holds this), `status`
-and `error`, `stall` (seconds of silence after the first piece), `cut` (the connection ends there), `dies` (exit code).
+and `error`, `stall` (seconds of silence after the first piece), `cut` (the connection ends there), `dies` (exit code), `likely` ([token, log probability]
+pairs, told if asked for).
 """
 
 import json
@@ -77,7 +78,9 @@ class Server:
         handler.end_headers()
         size = reply.get("piece", 5)
         for number, start in enumerate(range(0, len(text), size)):
-            self.event(handler, {"content": text[start : start + size], "stop": False})
+            likely = [{"id": token, "logprob": log} for token, log in reply.get("likely", [])]
+            told = {"completion_probabilities": [{"top_logprobs": likely}]} if body.get("n_probs") else {}
+            self.event(handler, {"content": text[start : start + size], "stop": False, **told})
             if number == 0 and reply.get("stall"):
                 try:
                     for _ in range(int(reply["stall"] * 20)):
