@@ -1,6 +1,6 @@
 """The bad models against lastcall and its peers, over one Chat Completions endpoint on loopback, as a table in Markdown.
 
-    peers.py --python PEERS/bin/python [--kinds truncation,unicode]
+    peers.py PEERS/bin/python [--kinds truncation,unicode]
 
 PEERS is a virtual environment of its own: `pip install 'pydantic-ai-slim[openai]' instructor`. Each contestant gets the
 same type, three retries (lastcall: its five attempts), and the same replies: bad ones first, then a good one where there is
@@ -156,7 +156,7 @@ def verdict(python: str, code: str, url: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", required=True)
+    parser.add_argument("python", help="the interpreter of the environment that holds the peers")
     parser.add_argument("--kinds", default=",".join(BAD_KINDS))
     args = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Peer)
