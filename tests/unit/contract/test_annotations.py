@@ -121,7 +121,7 @@ def test_a_recursive_schema_comes_to_an_end():
     assert problems({"properties": {"r": {"$ref": "#/$defs/a"}}, "$defs": around["$defs"]}, {"r": {"v": "x"}}) == [
         ("/r/v", "quote")
     ]
-    nested = {"properties": {"v": QUOTE, "next": {"$ref": "#"}}}
+    nested = {"type": "object", "properties": {"v": QUOTE, "next": {"$ref": "#"}}}
     value = {"v": "x"}
     for _ in range(150):
         value = {"v": "disk", "next": value}
