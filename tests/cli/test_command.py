@@ -260,3 +260,26 @@ def test_importing_the_package_is_quick_and_loads_nothing_heavy(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment(tmp_path)
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_second_signal_ends_even_a_validator_that_never_ends(tmp_path):
+    (tmp_path / "loop.py").write_text(
+        "from pydantic import BaseModel, field_validator\n"
+        "class Loop(BaseModel):\n    a: int\n"
+        "    @field_validator('a')\n    @classmethod\n"
+        "    def never(cls, value):\n"
+        "        open('begun', 'w').close()\n        while True: pass\n"
+    )
+    model = script(tmp_path, GOOD)
+    process = subprocess.Popen(
+        [*COMMAND, "-p", "x", "--model", model, "--tools", "", "--json-schema", "loop:Loop"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=tmp_path, env=environment(tmp_path),
+    )  # fmt: skip
+    end = time.monotonic() + 20
+    while not (tmp_path / "begun").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, b"")

@@ -5,6 +5,7 @@ Must not go in here: rules of a run, what frames and envelopes look like, flags.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping
@@ -185,23 +186,27 @@ async def _played(config: RunConfig, prompt: str, show: Show, opener: Opener) ->
 
 
 async def with_signals(session: Session, run: Callable[[], Awaitable[TerminalResult]]) -> TerminalResult:
-    """The run's result, with SIGINT and SIGTERM as events of the run. The second signal kills at once."""
-    outcome: list[TerminalResult] = []
+    """The run's result, with SIGINT and SIGTERM as events of the run.
 
-    async def watch() -> None:
-        seen = 0
-        with anyio.open_signal_receiver(*_SIGNALS) as signals:
-            async for number in signals:
-                seen += 1
-                if seen > 1:
-                    os._exit(128 + number)
-                session.driver.post(Interrupted(_SIGNALS[signal.Signals(number)], Uuid(new_uuid())))
+    The second signal ends the process at once, also while somebody's validator holds the loop.
+    """
+    loop = asyncio.get_running_loop()
+    seen = 0
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch)
-        outcome.append(await run())
-        tasks.cancel_scope.cancel()
-    return outcome[0]
+    def hear(number: int, _frame: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen > 1:
+            os._exit(128 + number)
+        event = Interrupted(_SIGNALS[signal.Signals(number)], Uuid(new_uuid()))
+        loop.call_soon_threadsafe(session.driver.post, event)
+
+    before = {number: signal.signal(number, hear) for number in _SIGNALS}
+    try:
+        return await run()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _demand_verbose(args: Args, show: Show) -> None:
