@@ -7,7 +7,7 @@ import re
 import pytest
 
 from architecture.sources import PACKAGE, ROOT, modules, names_defined
-from lastcall.cli.flags import FLAGS, PENDING, REFUSED
+from lastcall.cli.flags import FLAGS, PENDING, PENDING, REFUSED
 from lastcall.cli.subcommands import SUBCOMMANDS
 
 PAGES = sorted(
@@ -72,7 +72,7 @@ def test_every_function_of_the_tour_is_in_the_file_named_before_it():
 def test_every_flag_and_subcommand_has_its_place_in_the_documentation():
     """docs/flags.md is the list; the other pages explain."""
     text = (ROOT / "docs" / "flags.md").read_text("utf-8")
-    assert [flag.name for flag in FLAGS if f"`{flag.name}`" not in text] == []
+    assert [flag.name for flag in FLAGS if (f"`{flag.name}`" in text) == (flag.name in PENDING)] == []
     assert [name for name in SUBCOMMANDS if f"`lastcall {name}`" not in text] == []
 
 

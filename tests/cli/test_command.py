@@ -279,7 +279,75 @@ def test_a_second_signal_ends_even_a_validator_that_never_ends(tmp_path):
     while not (tmp_path / "begun").exists() and time.monotonic() < end:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.1)
+    time.sleep(1.2)  # sooner, the two would count as one
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=20)
     assert (process.returncode, out) == (130, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_an_object_that_cannot_be_written_is_no_success(tmp_path, output):
+    model = script(tmp_path, GOOD)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, "-p", "x", "--model", model, "--tools", "", "--json-schema", SCHEMA, "--output-format", output],
+            stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=tmp_path, env=environment(tmp_path), check=False,
+        )  # fmt: skip
+    assert done.returncode == 70
+    assert b"stdout could not be written" in done.stderr
+
+
+def test_what_a_types_module_prints_or_ends_is_not_the_result(tmp_path):
+    (tmp_path / "loud.py").write_text(
+        "from pydantic import BaseModel\nprint('noise')\nclass Loud(BaseModel):\n    a: int\n"
+    )
+    (tmp_path / "quits.py").write_text("import sys\nprint('noise')\nsys.exit(0)\n")
+    model = script(tmp_path, GOOD)
+    loud = lastcall(tmp_path, "-p", "x", "--model", model, "--tools", "", "--json-schema", "loud:Loud")
+    assert (loud.code, loud.text) == (0, '{"a":3}\n')
+    quits = lastcall(tmp_path, "-p", "x", "--model", model, "--tools", "", "--json-schema", "quits:X")
+    assert (quits.code, quits.out) == (2, b"")
+
+
+def test_a_long_integer_comes_out_whole_in_every_format(tmp_path):
+    digits = "7" * 5000
+    raw = {"content": [{"type": "tool_use", "id": "t", "name": "StructuredOutput", "raw": '{"a":%s}' % digits}]}
+    for more in ([], ["--output-format", "json"], ["--output-format", "stream-json"]):
+        ran = run(tmp_path, script(tmp_path, raw), *more)
+        assert ran.code == 0, ran.err
+        assert digits in ran.text
+
+
+def test_a_report_follows_links_and_replaces_no_device(tmp_path):
+    model = script(tmp_path, GOOD)
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    assert run(tmp_path, model, "--report", "link.json").code == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "real.json").read_text())["is_error"] is False
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert run(tmp_path, model, "--report", "pipe").code == 0
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    os.close(reader)
+    missing = run(tmp_path, model, "--report", "no/such/r.json")
+    assert (missing.code, missing.out) == (2, b"")
+
+
+def test_a_file_name_given_as_the_schema_is_recognised(tmp_path):
+    (tmp_path / "s.json").write_text(SCHEMA)
+    ran = lastcall(tmp_path, "-p", "x", "--json-schema", "s.json", "--model", script(tmp_path, GOOD))
+    assert ran.code == 2
+    assert "Write @s.json." in ran.err
+
+
+def test_checks_do_not_get_the_providers_keys(tmp_path):
+    ran = run(
+        tmp_path,
+        script(tmp_path, BAD, GOOD),
+        "--check",
+        "sh -c 'test -z \"$ANTHROPIC_API_KEY\"'",
+        ANTHROPIC_API_KEY="sk-x",
+    )
+    assert (ran.code, ran.text) == (0, '{"a":3}\n')

@@ -190,6 +190,8 @@ def schema_of(given: str, profile: Profile, stdin: Stdin) -> tuple[OutputSchema,
         if "" not in sys.path and os.getcwd() not in sys.path:  # noqa: PTH109
             sys.path.insert(0, os.getcwd())  # noqa: PTH109 -- as `python -m` finds the caller's modules
         return rule_of(given)
+    if os.path.isfile(given):  # noqa: PTH113
+        raise BadSchema("this is the name of a file, not a schema", hint=f"Write @{given}.", where="--json-schema")
     return parse_schema(given, profile=profile, where="--json-schema"), None
 
 

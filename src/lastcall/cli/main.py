@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 
 from lastcall.cli.args import BadFlag, help_text, parse
+from lastcall.cli.streams import say, show
 from lastcall.cli.subcommands import SUBCOMMANDS, run_subcommand
 from lastcall.errors import UsageError
 from lastcall.version import VERSION
@@ -50,9 +51,9 @@ def refuse_flags(error: UsageError, environment: Mapping[str, str]) -> int:
     """Say why the command line cannot be parsed; stdout stays empty."""
     compat = environment.get("LASTCALL_PROFILE", "").startswith("compat")
     prefix = "error: " if compat else "lastcall: "
-    sys.stderr.write(f"{prefix}{error.message}\n")
+    say(f"{prefix}{error.message}")
     return 1 if compat else 2
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(text + "\n")
+    show(text)

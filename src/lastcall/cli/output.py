@@ -9,18 +9,19 @@ Must not go in here: what a frame or an envelope looks like.
 from __future__ import annotations
 
 import os
-import sys
 
+from lastcall.cli.streams import say
 from lastcall.wire.frames import Frame
 from lastcall.wire.json import encode_value
 
 
 class Output:
-    """Standard output as bytes."""
+    """Standard output as bytes. `failure` says why not everything could be written; a reader that left is none."""
 
     def __init__(self, fd: int = 1) -> None:
         self._fd = fd
         self.broken = False
+        self.failure = ""
 
     def write(self, data: bytes) -> None:
         """All of it, or nothing more ever when the reader is gone."""
@@ -30,8 +31,11 @@ class Output:
                 view = view[os.write(self._fd, view) :]
             except BlockingIOError:
                 _wait_writable(self._fd)
-            except OSError:
+            except BrokenPipeError:
+                self.broken = True  # the reader has seen enough
+            except OSError as error:
                 self.broken = True
+                self.failure = os.strerror(error.errno) if error.errno else str(error)
 
     def line(self, value: object) -> None:
         """A JSON value as one line."""
@@ -61,10 +65,4 @@ class Notes:
 
     def error(self, line: str) -> None:
         """Something that must be said even when quiet."""
-        try:
-            sys.stderr.write(line + "\n")
-            sys.stderr.flush()
-        except (OSError, ValueError):
-            return
-        except UnicodeEncodeError:
-            sys.stderr.write(line.encode("ascii", "backslashreplace").decode() + "\n")
+        say(line)

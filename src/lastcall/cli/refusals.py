@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 from lastcall.cli.exits import FAULT, USAGE
+from lastcall.cli.streams import say
 from lastcall.errors import JournalError, LastcallError, ProviderError, UsageError
 
 
 def say_error(error: LastcallError) -> int:
     """Print the sentence; the exit code for the error's type."""
-    sys.stderr.write(f"lastcall: {error}\n")
+    say(f"lastcall: {error}")
     if isinstance(error, UsageError):
         return USAGE
     if isinstance(error, ProviderError):

@@ -14,6 +14,7 @@ from lastcall.contract.rules import Check, Rule
 from lastcall.errors import BadConfig, BadSchema
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.schema import OutputSchema
+from lastcall.tools.environment import is_provider_key
 
 
 def rules_of(expressions: Sequence[str], schema: OutputSchema, profile: Profile) -> tuple[Rule, ...]:
@@ -45,7 +46,8 @@ def checks_of(
     from lastcall.runtime.checks import DEFAULT_TIMEOUT_S, command_check  # noqa: PLC0415 -- only where there are any
 
     limit_s = DEFAULT_TIMEOUT_S if timeout_s is None else timeout_s
-    return tuple(command_check(c, cwd=cwd, environment=environment, timeout_s=limit_s) for c in commands)
+    kept = {name: value for name, value in environment.items() if not is_provider_key(name)}
+    return tuple(command_check(c, cwd=cwd, environment=kept, timeout_s=limit_s) for c in commands)
 
 
 def _demand_native(flag: str, profile: Profile) -> None:

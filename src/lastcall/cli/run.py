@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
@@ -18,7 +20,7 @@ from lastcall.cli.args import Args, BadFlag
 from lastcall.cli.config import Stdin, choose_profile, continued, goes_on, prompt_of, resolve
 from lastcall.cli.exits import FAULT, exit_code, usage_code
 from lastcall.cli.output import Notes, Output
-from lastcall.cli.report import write_report
+from lastcall.cli.report import check_report, write_report
 from lastcall.core.events import Interrupted
 from lastcall.errors import LastcallError, NotASchema, SchemaTooBig
 from lastcall.nouns.ids import Uuid
@@ -93,6 +95,8 @@ class Show:
 
     def fault(self, error: BaseException) -> int:
         """A fault of lastcall itself: one sentence, an envelope, never a traceback unless asked for."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
         words = f"{type(error).__name__}: {error}"
         self.notes.error(f"lastcall: this is a fault of lastcall, please report it: {words}")
         if self.machine:
@@ -104,6 +108,13 @@ class Show:
         if self.machine and self.profile is Profile.NATIVE:
             self.output.line(error_frame("cancelled", "The run was interrupted before it began.", new_uuid()))
         return exit_code(Cancelled(Signal.INTERRUPT), self.profile)
+
+    def delivered(self, code: int) -> int:
+        """The exit code, unless what it stands for could not be written to stdout."""
+        if not self.output.failure:
+            return code
+        self.notes.error(f"lastcall: stdout could not be written ({self.output.failure}); the result is in the session")
+        return code or FAULT
 
     def _text(self, result: TerminalResult, stage: Stage) -> None:
         if self.profile is Profile.COMPAT:
@@ -118,7 +129,12 @@ class Show:
             self.notes.say(f"lastcall: warning{place}: {warning.message}")
         if not result.ok:
             self.notes.error(f"lastcall: {outcome_name(result.outcome)}: {result.reason}")
+            for problem in result.attempts[-1].problems[:3] if result.attempts else ():
+                self.notes.error(f"  {problem.path or 'root'}: {problem.message}")
 
+
+AGAIN_S: Final = 1.0
+"""Signals closer together than this, in seconds, are one: some parents send each of them twice."""
 
 Opener = Callable[..., Session]
 """Opens a session; `open_session`, or what a test puts in its place."""
@@ -138,9 +154,10 @@ def run_print(
     notes = notes or Notes(quiet=args.on("quiet"))
     show = Show(args, profile, output or Output(), notes)
     stdin = stdin or Stdin()
+    printed, sys.stdout = sys.stdout, sys.stderr  # what the caller's own modules print is not the result
     try:
         profile = show.profile = choose_profile(args, environment)
-        _demand_verbose(args, show)
+        _check_output(args, show)
         config = resolve(args, environment, profile, stdin, notes.say)
         for line in config.contract.warnings if config.contract is not None else ():
             notes.say(line)
@@ -165,6 +182,8 @@ def run_print(
         if environment.get("LASTCALL_LOG") == "debug":
             raise
         return show.fault(error)
+    finally:
+        sys.stdout = printed
 
 
 async def _once(config: RunConfig, prompt: str, show: Show, opener: Opener) -> int:
@@ -182,22 +201,25 @@ async def _played(config: RunConfig, prompt: str, show: Show, opener: Opener) ->
             show.notes.say("lastcall: no model is named and no provider configured: the embedded model answers.")
         result = await with_signals(session, session.go_on if config.unfinished else lambda: session.run(prompt))
         show.result(result, show.stage(session.stage))
-        return exit_code(result.outcome, config.profile)
+        return show.delivered(exit_code(result.outcome, config.profile))
 
 
 async def with_signals(session: Session, run: Callable[[], Awaitable[TerminalResult]]) -> TerminalResult:
     """The run's result, with SIGINT and SIGTERM as events of the run.
 
-    The second signal ends the process at once, also while somebody's validator holds the loop.
+    One more after a second ends the process at once, also while somebody's validator holds the loop.
     """
     loop = asyncio.get_running_loop()
-    seen = 0
+    first_at: float | None = None
 
     def hear(number: int, _frame: object) -> None:
-        nonlocal seen
-        seen += 1
-        if seen > 1:
+        nonlocal first_at
+        now = time.monotonic()
+        if first_at is not None and now - first_at > AGAIN_S:
             os._exit(128 + number)
+        if first_at is not None:
+            return
+        first_at = now
         event = Interrupted(_SIGNALS[signal.Signals(number)], Uuid(new_uuid()))
         loop.call_soon_threadsafe(session.driver.post, event)
 
@@ -209,7 +231,10 @@ async def with_signals(session: Session, run: Callable[[], Awaitable[TerminalRes
             signal.signal(number, handler)
 
 
-def _demand_verbose(args: Args, show: Show) -> None:
+def _check_output(args: Args, show: Show) -> None:
+    report = args.text("report")
+    if report is not None:
+        check_report(report)
     if show.profile is Profile.COMPAT and show.format == "stream-json" and not args.on("verbose") and args.on("print"):
         raise LastcallError("When using --print, --output-format=stream-json requires --verbose")
 

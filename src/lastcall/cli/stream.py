@@ -92,6 +92,10 @@ class _Stream:
                 await self._controls.session.aclose()
         if self._signal is not None:
             return _signal_code(self._signal, self._controls.config.profile)
+        profile = self._controls.config.profile
+        if self._controls.session is None and not self._code and profile is Profile.NATIVE:
+            self._show.notes.error("lastcall: stdin ended without a user message, so nothing was run.")
+            return usage_code(profile)
         return self._code
 
     # -- reading ----------------------------------------------------------------------------------------------------

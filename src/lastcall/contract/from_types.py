@@ -51,7 +51,7 @@ def type_at(reference: str) -> Any:
     module_name, _, names = reference.partition(":")
     try:
         found: Any = import_module(module_name)
-    except Exception as error:  # noqa: BLE001 -- the caller's module may raise anything; it is told, not hidden
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- the caller's module may raise anything; it is told
         raise BadSchema(
             f"The module {module_name} cannot be imported: {type(error).__name__}: {error}.", where=reference
         ) from None
@@ -118,7 +118,7 @@ def _from_pydantic(annotation: Any) -> tuple[OutputSchema, Loader]:
             return adapter.validate_json(write_json(value, numbers="exact")), ()
         except pydantic.ValidationError as error:
             return None, tuple(_problem(item, value) for item in error.errors(include_url=False, include_input=False))
-        except Exception as error:  # noqa: BLE001 -- a validator is the caller's code and may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a validator is the caller's code: anything may come
             return None, (_raised(annotation, error),)
 
     return schema_from_value(described, where=_named(annotation)), load
@@ -141,7 +141,7 @@ def _is_beyond_floats(value: JsonValue) -> bool:
     return False
 
 
-def _raised(annotation: Any, error: Exception) -> Problem:
+def _raised(annotation: Any, error: BaseException) -> Problem:
     return Problem("", KEYWORD, f"the validators of {_named(annotation)} failed: {type(error).__name__}: {error}")
 
 
@@ -173,7 +173,7 @@ def _from_msgspec(annotation: Any) -> tuple[OutputSchema, Loader]:
             message = str(error)
             place = _PLACE.search(message)
             return None, (Problem(_pointer(place.group(1) if place else ""), KEYWORD, _PLACE.sub("", message)),)
-        except Exception as error:  # noqa: BLE001 -- `__post_init__` is the caller's code and may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- `__post_init__` is the caller's code
             return None, (_raised(annotation, error),)
 
     return schema_from_value(described, where=_named(annotation)), load

@@ -112,7 +112,7 @@ def encode_value(value: object) -> bytes:
     """A JSON value as UTF-8, exact; fast for what holds nothing unusual."""
     try:
         return _ENCODER.encode(value)
-    except (UnicodeEncodeError, RecursionError):
+    except (ValueError, OverflowError, RecursionError):  # half pairs, integers past 4,300 digits, deep nesting
         return write_value(value).encode()
 
 
