@@ -7,7 +7,7 @@ import re
 import pytest
 
 from architecture.sources import PACKAGE, ROOT, modules, names_defined
-from lastcall.cli.flags import FLAGS, PENDING, PENDING, REFUSED
+from lastcall.cli.flags import FLAGS, PENDING, REFUSED
 from lastcall.cli.subcommands import SUBCOMMANDS
 
 PAGES = sorted(

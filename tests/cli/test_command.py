@@ -312,7 +312,7 @@ def test_what_a_types_module_prints_or_ends_is_not_the_result(tmp_path):
 
 def test_a_long_integer_comes_out_whole_in_every_format(tmp_path):
     digits = "7" * 5000
-    raw = {"content": [{"type": "tool_use", "id": "t", "name": "StructuredOutput", "raw": '{"a":%s}' % digits}]}
+    raw = {"content": [{"type": "tool_use", "id": "t", "name": "StructuredOutput", "raw": '{"a":' + digits + "}"}]}
     for more in ([], ["--output-format", "json"], ["--output-format", "stream-json"]):
         ran = run(tmp_path, script(tmp_path, raw), *more)
         assert ran.code == 0, ran.err
