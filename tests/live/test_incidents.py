@@ -25,11 +25,11 @@ def standard_is_wanted() -> bool:
 on_standard = pytest.mark.skipif(not standard_is_wanted(), reason="the standard model is not here")
 
 
-def tried(model: str, name: str, limit: int | None = None) -> list[Tried]:
+def tried(model: str, name: str, *, declines: bool = True) -> list[Tried]:
     async def run() -> list[Tried]:
         provider = open_model(model)
         try:
-            return [await try_row(provider, row) for row in rows(name)[:limit]]
+            return [await try_row(provider, row, declines=declines) for row in rows(name)]
         finally:
             await provider.aclose()
 
@@ -45,7 +45,7 @@ def tried(model: str, name: str, limit: int | None = None) -> list[Tried]:
 @pytest.mark.usefixtures("small_weights")
 @pytest.mark.parametrize("name", ["notes", "held_out"])
 def test_the_small_model_always_ends_in_a_valid_object(name: str) -> None:
-    done = tried("small", name)
+    done = tried("small", name, declines=False)  # a model of this size declines what it has not understood
     assert [one.id for one in done if one.found is None] == []
 
 
