@@ -43,16 +43,10 @@ def tried(model: str, name: str, *, declines: bool = True) -> list[Tried]:
 
 
 @pytest.mark.usefixtures("small_weights")
-def test_the_small_model_takes_twenty_notes_of_twenty() -> None:
-    done = tried("small", "notes")
+@pytest.mark.parametrize("name", ["notes", "held_out"])
+def test_the_small_model_always_ends_in_a_valid_object_when_it_may_not_decline(name: str) -> None:
+    done = tried("small", name, declines=False)
     assert [one.id for one in done if one.found is None] == []
-
-
-@pytest.mark.usefixtures("small_weights")
-def test_the_small_model_ends_notes_of_others_wording_in_an_object_or_says_why_not() -> None:
-    done = tried("small", "held_out")
-    assert [one.id for one in done if one.found is None and one.outcome != "declined"] == []
-    assert sum(one.found is not None for one in done) >= 19
 
 
 @on_standard
