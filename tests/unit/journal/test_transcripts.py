@@ -15,7 +15,7 @@ RECORD = {"type": "user", "uuid": "u", "sessionId": ID, "message": {"role": "use
 
 
 def folder(home):
-    place = home / ".claude" / "projects" / "-work-my-project"
+    place = home / ".claude" / "projects" / "-srv-my-project"
     place.mkdir(parents=True)
     return place
 
@@ -23,10 +23,10 @@ def folder(home):
 def test_a_transcript_is_found_by_id_in_its_own_working_directory_only(tmp_path):
     path = folder(tmp_path) / f"{ID}.jsonl"
     path.write_text(json.dumps(RECORD) + "\n")
-    assert find_transcript(str(tmp_path), "/work/my.project", ID) == str(path)
+    assert find_transcript(str(tmp_path), "/srv/my.project", ID) == str(path)
     assert find_transcript(str(tmp_path), "/work/other", ID) is None
-    assert find_transcript("", "/work/my.project", ID) is None
-    assert find_transcript(str(tmp_path), "/work/my.project", "../secrets") is None
+    assert find_transcript("", "/srv/my.project", ID) is None
+    assert find_transcript(str(tmp_path), "/srv/my.project", "../secrets") is None
     assert load_transcript(str(path)) == (Imported((UserMessage((TextBlock("hi"),)),)),)
 
 
@@ -38,10 +38,10 @@ def test_the_latest_is_the_one_that_was_written_last(tmp_path):
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
     (place / "memory").mkdir()
     (place / "notes.txt").write_text("x")
-    found = latest_transcript(str(tmp_path), "/work/my.project")
+    found = latest_transcript(str(tmp_path), "/srv/my.project")
     assert (found.session_id, found.path, found.size_bytes) == ("new", str(place / "new.jsonl"), 1)
     assert latest_transcript(str(tmp_path), "/elsewhere") is None
-    assert latest_transcript("", "/work/my.project") is None
+    assert latest_transcript("", "/srv/my.project") is None
 
 
 def test_an_empty_one_holds_no_conversation_and_a_missing_one_cannot_be_read(tmp_path):
