@@ -24,7 +24,7 @@ def test_a_transcript_is_found_by_id_in_its_own_working_directory_only(tmp_path)
     path = folder(tmp_path) / f"{ID}.jsonl"
     path.write_text(json.dumps(RECORD) + "\n")
     assert find_transcript(str(tmp_path), "/srv/my.project", ID) == str(path)
-    assert find_transcript(str(tmp_path), "/work/other", ID) is None
+    assert find_transcript(str(tmp_path), "/srv/other", ID) is None
     assert find_transcript("", "/srv/my.project", ID) is None
     assert find_transcript(str(tmp_path), "/srv/my.project", "../secrets") is None
     assert load_transcript(str(path)) == (Imported((UserMessage((TextBlock("hi"),)),)),)
