@@ -113,7 +113,8 @@ def main():
             del schema, value
 
 
-threading.stack_size(256 * 1024)
+# from 3.12 on the interpreter itself needs more than 256 KiB to free a list of 100,000 levels
+threading.stack_size((256 if sys.version_info < (3, 12) else 1024) * 1024)
 thread = threading.Thread(target=main)
 thread.start()
 thread.join()

@@ -55,18 +55,22 @@ Check = Callable[[Any, At, Run], Walk | None]
 def drive(walk: Walk | None, run: Run, depth: int) -> None:
     """Run a check to its end, `depth` suspended walks at most. Raises `BudgetExceeded`."""
     suspended: list[Walk] = []
-    while walk is not None:
-        inner = next(walk, None)
-        if inner is not None:
-            suspended.append(walk)
-            if len(suspended) > depth:
-                raise BudgetExceeded(Budget.DEPTH, run.words(Budget.DEPTH))
-            run.steps -= LEVEL_COST
-            if run.steps < 0:
-                run.spend(0)
-            walk = inner
-        else:
-            walk = suspended.pop() if suspended else None
+    try:
+        while walk is not None:
+            inner = next(walk, None)
+            if inner is not None:
+                suspended.append(walk)
+                if len(suspended) > depth:
+                    raise BudgetExceeded(Budget.DEPTH, run.words(Budget.DEPTH))
+                run.steps -= LEVEL_COST
+                if run.steps < 0:
+                    run.spend(0)
+                walk = inner
+            else:
+                walk = suspended.pop() if suspended else None
+    finally:
+        while suspended:  # from the top: freed from the bottom, each would free the next inside itself, in C
+            suspended.pop().close()
 
 
 def pointer(at: At) -> str:
