@@ -1,0 +1,32 @@
+"""Programs that some tests need and a developer's machine may lack."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+_ELSEWHERE = {"postgres": "/usr/lib/postgresql"}
+
+
+def program(name: str) -> str:
+    """The program's path. Where it is missing the test is skipped, but in CI, which installs them all, it fails."""
+    found = shutil.which(name) or _debian(name)
+    if found is not None:
+        return found
+    if os.environ.get("CI"):
+        pytest.fail(f"{name} is not installed, and CI must not skip what needs it")
+    pytest.skip(f"{name} is not installed")
+
+
+def _debian(name: str) -> str | None:
+    """Debian keeps some servers' programs off the path."""
+    root = _ELSEWHERE.get(name)
+    if root is None or not os.path.isdir(root):
+        return None
+    for version in sorted(os.listdir(root), reverse=True):
+        path = os.path.join(root, version, "bin", name)
+        if os.access(path, os.X_OK):
+            return path
+    return None
