@@ -6,6 +6,7 @@ run (model name, output limit, thinking budget, temperature) is not in here: it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -34,7 +35,8 @@ class ModelRequest(Struct, frozen=True, tag=True):
 
     `number` counts the requests of a session from 1. With `choice` `FINISH`, only finishing tools are in `tools` if
     `reserved`, else all of them are and the provider restricts the choice where its protocol can.
-    `native_format` is set when the channel is `NATIVE`: the schema for the provider's own JSON format.
+    `native_format` is set when the channel is `NATIVE`: the schema for the provider's own JSON format. `headers` go along
+    over HTTP; they hold no credentials.
     """
 
     number: int
@@ -44,3 +46,4 @@ class ModelRequest(Struct, frozen=True, tag=True):
     choice: Choice = Choice.AUTO
     reserved: bool = False
     native_format: OutputSchema | StrictSchema | None = None
+    headers: Mapping[str, str] = {}

@@ -23,7 +23,8 @@ class Deployment(Struct, frozen=True):
     `max_tokens` bounds a reply's output, `thinking_tokens` is the extended thinking's budget (`None`: the provider's own
     default, `0`: off), `temperature` `None` leaves it to the service. `idle_timeout_s` bounds the silence in a stream,
     `connect_timeout_s` the time to connect, `max_retries` the transport's retries of one request. `thinking_display` is
-    the Messages API's word for how thinking is shown (`omitted`), sent only if set.
+    the Messages API's word for how thinking is shown (`omitted`), sent only if set. `shares_prefix`: many conversations
+    with it begin alike and mostly end with their first reply, so that only the beginning is worth caching.
     """
 
     provider: str
@@ -38,6 +39,7 @@ class Deployment(Struct, frozen=True):
     max_retries: int = 10
     effort: str | None = None
     thinking_display: str | None = None
+    shares_prefix: bool = False
 
 
 class Provider(Protocol):

@@ -29,6 +29,7 @@ from lastcall.providers.fallback import (
     FallbackProvider,
     Link,
 )
+from lastcall.providers.flow import FREE, Flow
 from lastcall.providers.http import HttpProvider
 from lastcall.providers.retries import RULES, RetryRules
 from lastcall.providers.service import Settings
@@ -45,7 +46,8 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
 
     `memory` is what deployments refused lately (`None`: only this process remembers), `progress` says whether partial
     messages are wanted, `agent` is what services are told of who asks, `clock` what waiting goes by (scripts do not wait),
-    `notice` tells people of a download (`None`: standard error does).
+    `notice` tells people of a download (`None`: standard error does). `flow` is what the requests of conversations that
+    share the provider pass, `shares_prefix` says that they begin alike and mostly end with their first reply.
     """
 
     profile: Profile = Profile.NATIVE
@@ -64,6 +66,8 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     agent: str = "lastcall"
     clock: Clock | None = None
     notice: Callable[[str], None] | None = None
+    flow: Flow = FREE
+    shares_prefix: bool = False
 
 
 def choose_provider(
@@ -249,6 +253,7 @@ def _deployment(kind: str, name: str, base_url: str, settings: ModelSettings, mo
         "max_retries": settings.max_retries,
         "connect_timeout_s": settings.connect_timeout_s,
         "idle_timeout_s": settings.idle_timeout_s,
+        "shares_prefix": settings.shares_prefix,
     }
     return replace(
         Deployment(kind, name, base_url), **{key: value for key, value in chosen.items() if value is not None}
@@ -261,6 +266,7 @@ def _transport(settings: ModelSettings, rules: RetryRules) -> Settings:
         retry_rules=rules,
         limits=settings.limits or LIMITS[settings.profile],
         progress=settings.progress,
+        flow=settings.flow,
     )
 
 

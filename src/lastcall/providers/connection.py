@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Final
 
 import anyio
@@ -73,12 +74,14 @@ class Connection:
             raise Unreachable(f"the address or a header cannot be used: {error}") from None
 
     @asynccontextmanager
-    async def post(self, body: bytes, *, wait_s: float) -> AsyncIterator[Answer]:
-        """Sends a JSON body and hands over the answer; leaving the block lets go of it.
+    async def post(
+        self, body: bytes, *, wait_s: float, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> AsyncIterator[Answer]:
+        """Sends a JSON body, with more headers if need be, and hands over the answer; leaving the block lets go of it.
 
         Raises `Unreachable` if no answer begins, `TimeoutError` if none begins within `wait_s` seconds.
         """
-        request = self._client.build_request("POST", self._url, content=body)
+        request = self._client.build_request("POST", self._url, content=body, headers=dict(headers))
         try:
             with anyio.fail_after(wait_s):
                 response = await self._client.send(request, stream=True)

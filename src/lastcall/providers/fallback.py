@@ -14,6 +14,7 @@ from contextlib import aclosing
 from typing import Final, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lastcall.core.events import (
     BlockEnded,
@@ -31,6 +32,7 @@ from lastcall.nouns.request import ModelRequest
 from lastcall.nouns.result import FailureKind
 from lastcall.providers import Deployment, Provider
 from lastcall.providers.clock import Clock
+from lastcall.providers.lending import lend
 from lastcall.wire.dialect import Dialect
 
 OVERLOADS_BEFORE_FALLBACK: Final = 2
@@ -77,6 +79,7 @@ class FallbackProvider:
     def __init__(self, links: Sequence[Link], *, profile: Profile = Profile.NATIVE, clock: Clock | None = None) -> None:
         self.links = tuple(links)
         self._index = 0
+        self._profile = profile
         self._takes_back_blocks = profile is Profile.NATIVE
         self._clock = clock or Clock()
 
@@ -94,6 +97,11 @@ class FallbackProvider:
         """Lets go of all of them."""
         for link in self.links:
             await link.provider.aclose()
+
+    def lend(self) -> FallbackProvider:
+        """The same chain for one conversation of several, from its first model on."""
+        links = [replace(link, provider=lend(link.provider)) for link in self.links]
+        return FallbackProvider(links, profile=self._profile, clock=self._clock)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
         """The reply of the first model that gives one; a change of model is told by `FellBack`."""

@@ -35,8 +35,10 @@ from lastcall.providers import Deployment
 from lastcall.providers.addresses import shown_address
 from lastcall.providers.capability import CapabilityMemory, refused_feature, used_features
 from lastcall.providers.clock import Clock
+from lastcall.providers.flow import REFUSALS_BY_LOAD
+from lastcall.providers.lending import LentConnection
 from lastcall.providers.redaction import Redactor, secrets_of
-from lastcall.providers.retries import RULES, Course, Lost
+from lastcall.providers.retries import RULES, Course, Lost, read_retry_after
 from lastcall.providers.service import Answer, Connection, Service, Settings
 from lastcall.wire.dialect import Dialect, Feature
 from lastcall.wire.failure import read_failure
@@ -55,6 +57,8 @@ PLAIN_PATIENCE: Final = 2
 """An answer that is not streamed may begin after so many times the idle timeout."""
 
 _OK: Final = 200
+_SHORTEST_SECRET: Final = 8
+"""A shorter value of a header is a word, which a message may well hold."""
 
 
 class _Step(Struct, frozen=True):
@@ -105,6 +109,13 @@ class HttpProvider:
         if connection is not None:
             await connection.aclose()
 
+    def lend(self) -> HttpProvider:
+        """The same service for one conversation of several: over the same connections, with a history of its own."""
+        service = replace(self._service, connect=lambda: LentConnection(self._connect()))
+        return HttpProvider(
+            self._deployment, self._dialect, service, settings=self._settings, memory=self._memory, clock=self._clock
+        )
+
     # -- one request ------------------------------------------------------------------------------------------------
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
@@ -116,11 +127,14 @@ class HttpProvider:
         while True:
             lost: Lost | None = None
             begun: tuple[MessageId, ...] = ()
-            async with aclosing(self._send(request, stream=streams)) as events:
+            passed = self._settings.flow.sending()
+            async with passed as sending, aclosing(self._send(request, stream=streams)) as events:
                 async for event in events:
                     match event:
                         case Lost():
-                            lost = replace(event, failure=self._redact.failure(event.failure))
+                            if event.failure.kind in REFUSALS_BY_LOAD:
+                                sending.refused(read_retry_after(event.retry_after, now=self._clock.now()))
+                            lost = replace(event, failure=self._redactor(request).failure(event.failure))
                         case ReplyEnded():
                             yield replace(event, took_ms=self._since(began))
                         case ReplyStarted(message_id=message_id):
@@ -200,7 +214,7 @@ class HttpProvider:
         decoder = self._service.decoder(self._hearing(request))
         wait_s = self._deployment.idle_timeout_s * (1 if stream else PLAIN_PATIENCE)
         try:
-            async with self._connect().post(body, wait_s=wait_s) as answer:
+            async with self._connect().post(body, wait_s=wait_s, headers=request.headers) as answer:
                 if answer.status != _OK:
                     yield await self._refusal(answer)
                 elif answer.content_type == "application/json" or not stream:
@@ -221,6 +235,13 @@ class HttpProvider:
             yield _lost(Failed(FailureKind.BROKEN_STREAM, error.message), decoder)
         except TimeoutError:
             yield _lost(Failed(FailureKind.TIMEOUT, f"the service said nothing for {wait_s:g} seconds"), decoder)
+
+    def _redactor(self, request: ModelRequest) -> Redactor:
+        """What a caller sends along in headers is nobody else's to see either."""
+        values = [value for value in request.headers.values() if len(value) >= _SHORTEST_SECRET]
+        if not values:
+            return self._redact
+        return Redactor((*secrets_of(self._service.url, self._service.headers), *values))
 
     def _hearing(self, request: ModelRequest) -> Hearing:
         settings = self._settings

@@ -55,13 +55,18 @@ class Redactor:
         return replace(failure, detail=self(failure.detail), provider_kind=self(failure.provider_kind))
 
 
+def is_credential(header: str) -> bool:
+    """Whether a header of this name holds what nobody may see."""
+    return header.lower() in _SECRET_HEADERS
+
+
 def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
     """The values that must not be seen, of an address and the headers sent to it."""
     parts = urlsplit(url)
     secrets = [value for _, value in parse_qsl(parts.query)]
     secrets += [unquote(value) for value in (parts.username, parts.password) if value]
     for name, value in headers.items():
-        if name.lower() in _SECRET_HEADERS:
+        if is_credential(name):
             secrets.append(value)
             secrets.append(value.removeprefix("Bearer ").removeprefix("Basic "))
     return tuple(secrets)

@@ -17,6 +17,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import anyio
@@ -104,11 +105,16 @@ class ScriptPlayer:
         self._script = script
         self._used: dict[str, int] = {}
         self.bodies: list[bytes] = []
+        self.headers: list[Mapping[str, str]] = []
+        """Of each request, those that hooks sent along."""
 
     @asynccontextmanager
-    async def post(self, body: bytes, *, wait_s: float) -> AsyncIterator[ScriptedAnswer]:
+    async def post(
+        self, body: bytes, *, wait_s: float, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> AsyncIterator[ScriptedAnswer]:
         """The next reply as an answer."""
         self.bodies.append(body)
+        self.headers.append(dict(headers))
         asked = _head(body)
         reply = expand(_long_form(self._pick(body, asked)))
         with anyio.fail_after(wait_s):

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from types import MappingProxyType
 from typing import Protocol
 
 from msgspec import Struct
 
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.request import ModelRequest
+from lastcall.providers.flow import FREE, Flow
 from lastcall.providers.retries import RetryRules
 from lastcall.wire.dialect import Dialect
 from lastcall.wire.json import DEFAULT_LIMITS, CallLimits
@@ -46,8 +48,10 @@ class Answer(Protocol):
 class Connection(Protocol):
     """A way to one address (`providers.connection.Connection`)."""
 
-    def post(self, body: bytes, *, wait_s: float) -> AbstractAsyncContextManager[Answer]:
-        """Sends a body and hands over the answer. Raises `Unreachable`, `TimeoutError`."""
+    def post(
+        self, body: bytes, *, wait_s: float, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> AbstractAsyncContextManager[Answer]:
+        """Sends a body, with more headers, and hands over the answer. Raises `Unreachable`, `TimeoutError`."""
         ...
 
     async def aclose(self) -> None:
@@ -77,10 +81,14 @@ class Service(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """How a transport behaves, apart from the deployment it talks to. `progress`: whether partial messages are wanted."""
+    """How a transport behaves, apart from the deployment it talks to.
+
+    `progress`: whether partial messages are wanted. `flow` is what its requests pass before they are sent.
+    """
 
     profile: Profile = Profile.NATIVE
     retry_rules: RetryRules | None = None
     limits: CallLimits = DEFAULT_LIMITS
     stream_limits: SseLimits = SseLimits()
     progress: bool = True
+    flow: Flow = FREE

@@ -27,6 +27,7 @@ from lastcall.nouns.result import TerminalResult
 from lastcall.providers import Provider
 from lastcall.providers.capability import CapabilityMemory
 from lastcall.providers.choose import ModelSettings, choose_provider
+from lastcall.providers.flow import FREE, Flow
 from lastcall.runtime.client import NOBODY, ClientSide
 from lastcall.runtime.clock import SystemClock, new_id, new_uuid
 from lastcall.runtime.config import RunConfig
@@ -110,10 +111,10 @@ class Session:
 
     def _adopt(self, config: RunConfig) -> None:
         parts = self._parts
-        provider = _provider(config)
+        provider = open_provider(config)
         setting = _setting(config, parts.kit, provider, parts.hooks)
         self._retired.append(parts.provider)
-        self.driver.change(setting, provider, _price(provider))
+        self.driver.change(setting, provider, price_of(provider))
         self._restage(replace(parts, config=config, provider=provider))
 
     def _restage(self, parts: _Parts) -> None:
@@ -166,11 +167,12 @@ def open_session(
 ) -> Session:
     """Everything a session needs, ready to run; nothing is sent yet.
 
-    `provider` takes the place of the one that `config.model` names; `client` is what drives the session through frames,
+    `provider` takes the place of the one that `config.model` names, and is closed with the session (one that others use
+    too is given as `providers.lending.lend` of it); `client` is what drives the session through frames,
     `clock` what its limits go by (this machine's).
     Raises `UsageError`, `JournalError`.
     """
-    provider = provider or _provider(config)
+    provider = provider or open_provider(config)
     kit = ToolKit(config, client, sparing=provider.deployment.provider in _SLOW_READERS)
     hooks = Hooks((*config.hook_rules, *client.rules), _place(config, kit), client=client.client)
     setting = _setting(config, kit, provider, hooks)
@@ -189,7 +191,7 @@ def open_session(
         publisher=publisher,
         clock=clock or SystemClock(),
         new_id=new_id,
-        price=_price(provider),
+        price=price_of(provider),
         ask_hooks=hooks.ask,
     )
     driver = Driver(opened.state, ports)
@@ -204,7 +206,12 @@ def _place(config: RunConfig, kit: ToolKit) -> HookPlace:
     )
 
 
-def _provider(config: RunConfig) -> Provider:
+def open_provider(config: RunConfig, *, flow: Flow = FREE, shares_prefix: bool = False) -> Provider:
+    """The provider that `config.model` names; whoever opens it closes it.
+
+    For many sessions at once: give each `providers.lending.lend` of it. `flow` is what their requests pass,
+    `shares_prefix` says that they begin alike and mostly end with their first reply. Raises `UsageError`.
+    """
     settings = ModelSettings(
         profile=config.profile,
         max_tokens=config.max_tokens,
@@ -216,6 +223,8 @@ def _provider(config: RunConfig) -> Provider:
         memory=CapabilityMemory(_cache_folder(config) if config.persist else None),
         agent=f"lastcall/{VERSION}",
         notice=config.notice,
+        flow=flow,
+        shares_prefix=shares_prefix,
     )
     return choose_provider(config.model, config.environment, settings, fallbacks=config.fallback_models)
 
@@ -233,7 +242,8 @@ def _cache_folder(config: RunConfig) -> Path:
     return user_cache_path("lastcall")
 
 
-def _price(provider: Provider) -> Price:
+def price_of(provider: Provider) -> Price:
+    """What replies of a provider cost."""
     name = provider.deployment.provider
     return PriceList(name) if name in _PRICED else no_price
 

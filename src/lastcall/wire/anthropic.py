@@ -70,11 +70,14 @@ class AnthropicEncoder:
         if params.temperature is not None:
             head["temperature"] = params.temperature
         closed, last = self._history.join(request.messages)
-        if marks and last.startswith(b'{"role":"user"') and _may_be_marked(request.messages[-1]):
+        sent = [_tool(tool, dialect) for tool in tools]
+        if marks and params.shares_prefix and len(request.messages) == 1:
+            last = _mark_beginning(request, last, sent)
+        elif marks and last.startswith(b'{"role":"user"') and _may_be_marked(request.messages[-1]):
             last = last.removesuffix(b"}]}") + _CACHE_MARK + b"}]}"
         body: list[bytes | bytearray] = [encode_value(head)[:-1], b',"messages":[', closed, last, b"]"]
-        if tools:
-            body += [b',"tools":', encode_value([_tool(tool, dialect) for tool in tools])]
+        if sent:
+            body += [b',"tools":', encode_value(sent)]
         return b"".join((*body, b"}"))
 
     # -- messages ---------------------------------------------------------------------------------------------------
@@ -160,6 +163,20 @@ def _only_text(message: Message) -> bytes:
 
 def _may_be_marked(message: Message) -> bool:
     return isinstance(message, UserMessage) and bool(message.blocks) and not isinstance(message.blocks[-1], OpaqueBlock)
+
+
+def _mark_beginning(request: ModelRequest, first: bytes, tools: list[dict[str, Any]]) -> bytes:
+    """The first message with a mark behind its first block, if others follow; what stands before it is shared.
+
+    Where there is no system prompt, whose mark covers the tools, the last tool is marked.
+    """
+    if tools and not request.system:
+        tools[-1]["cache_control"] = {"type": "ephemeral"}
+    blocks = request.messages[0].blocks
+    if len(blocks) < 2 or not isinstance(blocks[0], TextBlock):
+        return first
+    opening = b'{"role":"user","content":[' + encode_value({"type": "text", "text": clean_text(blocks[0].text)})
+    return opening[:-1] + _CACHE_MARK + first[len(opening) - 1 :]
 
 
 def plain_name(name: str) -> str:

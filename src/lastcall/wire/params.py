@@ -45,3 +45,8 @@ class ModelParams(Protocol):
     def effort(self) -> str | None:
         """`None` leaves it to the service."""
         ...
+
+    @property
+    def shares_prefix(self) -> bool:
+        """Whether many conversations begin alike and mostly end with their first reply."""
+        ...

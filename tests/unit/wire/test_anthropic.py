@@ -360,3 +360,39 @@ def test_the_references_nudges_stand_apart_the_earlier_ones_in_short_form() -> N
         [{"type": "text", "text": "(no content)"}],
     ]
     assert [len(message["content"]) for message in messages(*history)] == [2, 1, 1]
+
+
+# -- conversations that begin alike ---------------------------------------------------------------------------------
+
+
+def marks(body: dict[str, Any]) -> list[str]:
+    """Where marks stand: in the system prompt, a tool, or behind which text."""
+    found = ["system"] if isinstance(body.get("system"), list) else []
+    found += [tool["name"] for tool in body.get("tools", []) if "cache_control" in tool]
+    blocks = [block for message in body["messages"] for block in message["content"]]
+    return found + [block.get("text", block["type"]) for block in blocks if "cache_control" in block]
+
+
+def shared(*blocks: Any, system: str = "", history: tuple[Message, ...] = ()) -> list[str]:
+    request = ask(told(*blocks), *history, system=system, tools=(READ, FINISH))
+    return marks(encode(request, dialect=ANTHROPIC, shares_prefix=True))
+
+
+def test_what_conversations_share_is_marked_and_what_is_their_own_is_not() -> None:
+    beginning, rest = TextBlock("Label this: é"), TextBlock("row 1")
+    assert shared(beginning, rest, system="be brief") == ["system", "Label this: é"]
+    assert shared(beginning, rest) == [FINISH.name, "Label this: é"]
+    assert shared(rest) == [FINISH.name]
+    assert shared(OpaqueBlock("image", {"type": "image"}), rest, system="s") == ["system"]
+
+
+def test_the_bytes_beside_the_mark_are_the_same() -> None:
+    request = ask(told(TextBlock('a "b"'), TextBlock("c")))
+    plain = encode(request)["messages"]
+    plain[0]["content"][0]["cache_control"] = MARK
+    assert encode(request, dialect=ANTHROPIC, shares_prefix=True)["messages"] == plain
+
+
+def test_a_conversation_that_goes_on_is_marked_at_its_end_like_any_other() -> None:
+    more = (said(TextBlock("x")), told(TextBlock("again")))
+    assert shared(TextBlock("a"), TextBlock("b"), history=more) == ["again"]
