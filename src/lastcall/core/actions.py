@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from lastcall.nouns.hooks import HookPoint
 from lastcall.nouns.ids import CallId
+from lastcall.nouns.result import Attempt
 from lastcall.nouns.tools import ToolCall, ToolResult
 
 
@@ -35,8 +36,8 @@ class RunChecks(Struct, frozen=True, tag=True):
 class RunHooks(Struct, frozen=True, tag=True):
     """Ask the caller's hooks of one point.
 
-    `call` and `result` where a call is meant, `text` is the prompt or the model's last words, `active`: the model was
-    already kept from stopping in this run.
+    `call` and `result` where a call is meant, `attempt` the one that was rejected, `text` is the prompt or the model's last
+    words, `active`: the model was already kept from stopping in this run.
     """
 
     point: HookPoint
@@ -44,6 +45,13 @@ class RunHooks(Struct, frozen=True, tag=True):
     result: ToolResult | None = None
     text: str = ""
     active: bool = False
+    attempt: Attempt | None = None
+
+    @property
+    def call_id(self) -> CallId:
+        """The call or the attempt that is meant, `""` where none is."""
+        about = self.call or self.attempt
+        return about.call_id if about is not None else CallId("")
 
 
 class CancelCalls(Struct, frozen=True, tag=True):

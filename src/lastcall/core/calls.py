@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lastcall.contract import Contract, hook_words, wording
-from lastcall.contract.finishing_tools import DECLINE, FINISH, is_finishing, read_decline
+from lastcall.contract.finishing_tools import DECLINE, FINISH, is_finishing, is_revision, read_decline
 from lastcall.contract.salvage import candidates
 from lastcall.contract.suspicion import WRAPPED, degenerate
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInput
@@ -23,6 +23,7 @@ from lastcall.contract.wrapping import WRAP
 from lastcall.core import hooking
 from lastcall.core import records as r
 from lastcall.core.actions import CancelCalls, RunChecks, RunTool
+from lastcall.core.revisions import Whole, kept_as, offers_revision, shown, whole_of
 from lastcall.core.sight import sight_of
 from lastcall.core.state import RunState
 from lastcall.core.step import Draft
@@ -35,6 +36,8 @@ from lastcall.nouns.tools import Arguments, ResultKind, ToolCall, ToolResult, Un
 
 SALVAGED = "salvaged_text"
 """The source of an object that stood in prose."""
+REVISED = "revised"
+"""The source of an object that a revision made of a draft."""
 
 
 def distinct(draft: Draft, call: ToolCall, message_id: MessageId) -> ToolCall:
@@ -82,8 +85,8 @@ def take(draft: Draft, call: ToolCall) -> None:
         _hear_decline(draft, call)
     elif draft.state.setting.finishing_denied:
         answer(draft, call, ResultKind.DENIED, wording.denied(call.name), is_error=True)
-    elif not hooking.ask_before(draft, call):
-        _judge(draft, _Origin(call.call_id, call.message_id, "call"), call.arguments, contract)
+    else:
+        _propose(draft, call, contract)
 
 
 def go_on_with(draft: Draft, call_id: CallId, verdict: HookVerdict) -> None:
@@ -92,16 +95,20 @@ def go_on_with(draft: Draft, call_id: CallId, verdict: HookVerdict) -> None:
     call = next((c for c in state.reply.calls if c.call_id == call_id), None)
     if call is None or state.contract is None:
         return
+    whole = whole_of(state, call)
+    assert isinstance(whole, Whole), "hooks are asked about whole objects only"
+    origin = _origin(whole)
     if verdict.decision is HookDecision.DENY:
         words = hook_words.denied_by_hook(verdict.reason, state.policy.profile)
-        _note_attempt(draft, call_id, _text(call), VerdictKind.REJECTED, (Problem("", "hook", verdict.reason),))
+        problem = Problem("", "hook", verdict.reason)
+        _note_attempt(draft, origin, _text(whole.call), VerdictKind.REJECTED, (problem,))
         meta = {"non_execution_kind": "permission-rule"}
         draft.note(
             r.CallAnswered(ToolResult(call_id, ResultKind.BLOCKED, words, True, display=f"Error: {words}", meta=meta))
         )
         return
-    arguments = call.arguments if verdict.arguments is None else Arguments(verdict.arguments)
-    _judge(draft, _Origin(call_id, call.message_id, "call"), arguments, state.contract)
+    arguments = whole.call.arguments if verdict.arguments is None else Arguments(verdict.arguments)
+    _judge(draft, origin, arguments, state.contract)
 
 
 def note_interrupt(draft: Draft, *, tools: bool = False) -> None:
@@ -130,10 +137,11 @@ def answer_cut_off(draft: Draft) -> None:
     state = draft.state
     for call in state.unanswered:
         if _finishes(state, call):
-            _note_attempt(draft, call.call_id, _text(call), VerdictKind.CUT_OFF)
+            _note_attempt(draft, _Origin(call.call_id, call.message_id), _text(call), VerdictKind.CUT_OFF)
         answer(draft, call, ResultKind.CUT_OFF, wording.cut_off_call(state.reply.stop_reason), is_error=True)
     if _is_object_text(state):
-        _note_attempt(draft, _text_id(state), state.reply.text, VerdictKind.CUT_OFF)
+        origin = _Origin(_text_id(state), state.reply.message_ids[-1])
+        _note_attempt(draft, origin, state.reply.text, VerdictKind.CUT_OFF)
 
 
 def answer_interrupted(draft: Draft, *, restarts: bool) -> None:
@@ -161,8 +169,9 @@ def release(draft: Draft) -> None:
     failed = tuple(x for x in beside if x.failed and state.policy.holds)
     for held in state.held:
         if failed:
-            draft.note(r.AttemptRevised(held.attachment.call_id, VerdictKind.HELD))
-            _tell(draft, held.attachment.call_id, ResultKind.HELD, wording.held_back(len(failed)))
+            call_id = held.attachment.call_id
+            draft.note(r.AttemptRevised(call_id, VerdictKind.HELD))
+            _tell(draft, call_id, ResultKind.HELD, wording.held_back(len(failed), kept=kept_as(draft.state, call_id)))
         else:
             _attach(draft, held, tuple(x.call_id for x in beside))
 
@@ -180,11 +189,26 @@ def check_failed(draft: Draft, call_id: CallId, problems: tuple[Problem, ...]) -
 
 
 class _Origin(Struct, frozen=True):
-    """Where a candidate comes from: a finishing call, or the text of a reply (`source`)."""
+    """Where a candidate comes from: a finishing call, or the text of a reply (`source`); the draft it revises (`base`)."""
 
     call_id: CallId
     message_id: MessageId
-    source: str
+    source: str = "call"
+    base: int = 0
+
+
+def _origin(whole: Whole) -> _Origin:
+    source = REVISED if whole.base else "call"
+    return _Origin(whole.call.call_id, whole.call.message_id, source, whole.base)
+
+
+def _propose(draft: Draft, call: ToolCall, contract: Contract) -> None:
+    """Judge what a finishing call hands over, once hooks were asked; a revision that makes no whole is rejected here."""
+    whole = whole_of(draft.state, call)
+    if not isinstance(whole, Whole):
+        _refuse(draft, _Origin(call.call_id, call.message_id, REVISED), "", whole, sent=_text(call))
+    elif not hooking.ask_before(draft, whole.call):
+        _judge(draft, _origin(whole), whole.call.arguments, contract)
 
 
 def _judge(draft: Draft, origin: _Origin, arguments: Arguments | Unreadable, contract: Contract) -> None:
@@ -196,11 +220,17 @@ def _judge(draft: Draft, origin: _Origin, arguments: Arguments | Unreadable, con
         verdict = _guard(draft, verdict)
     if isinstance(verdict, Accepted):
         attachment = Attachment(origin.call_id, origin.message_id, verdict.text, origin.source)
-        _take_object(draft, arguments.text, attachment, verdict.warnings)
+        _take_object(draft, origin, arguments.text, r.HeldBack(attachment, warnings=verdict.warnings))
         return
-    verdict = _without_secrets(contract, arguments.text, verdict)
+    _refuse(draft, origin, arguments.text, _without_secrets(contract, arguments.text, verdict))
+
+
+def _refuse(
+    draft: Draft, origin: _Origin, text: str, verdict: Rejected | CannotRead | WrongInput, *, sent: str = ""
+) -> None:
+    """Note a rejected attempt and answer it; of a revision that made no whole there is no text but what was `sent`."""
     kind, problems = _verdict_of(verdict)
-    _note_attempt(draft, origin.call_id, arguments.text, kind, problems)
+    _note_attempt(draft, origin, text, kind, problems, sent=sent)
     _reject(draft, origin.call_id, verdict)
 
 
@@ -240,20 +270,20 @@ def _without_secrets(
             assert_never(verdict)
 
 
-def _take_object(draft: Draft, text: str, attachment: Attachment, warnings: tuple[RunWarning, ...]) -> None:
+def _take_object(draft: Draft, origin: _Origin, text: str, found: r.HeldBack) -> None:
     state = draft.state
     checking = state.contract is not None and state.contract.has_checks
     waits = state.policy.holds and any(not _finishes(state, c) for c in state.reply.calls)
     waits = waits or (state.policy.eager and state.policy.max_budget_usd is not None)
-    held = r.HeldBack(attachment, checking, warnings)
+    held = replace(found, checking=checking)
     if not waits and not checking:
-        _note_attempt(draft, attachment.call_id, text, VerdictKind.ACCEPTED)
+        _note_attempt(draft, origin, text, VerdictKind.ACCEPTED)
         _attach(draft, held, ())
         return
-    _note_attempt(draft, attachment.call_id, text, VerdictKind.HELD)
+    _note_attempt(draft, origin, text, VerdictKind.HELD)
     draft.note(held)
     if checking:
-        draft.do(RunChecks(attachment.call_id, attachment.text))
+        draft.do(RunChecks(origin.call_id, held.attachment.text))
 
 
 def _attach(draft: Draft, held: r.HeldBack, beside: tuple[CallId, ...]) -> None:
@@ -274,7 +304,8 @@ def _attach(draft: Draft, held: r.HeldBack, beside: tuple[CallId, ...]) -> None:
 
 def _reject(draft: Draft, call_id: CallId, verdict: Rejected | CannotRead | WrongInput) -> None:
     state = draft.state
-    words = wording.rejection(verdict, state.policy.profile, state.channel, repeats=state.repeats)
+    kept = kept_as(state, call_id)
+    words = wording.rejection(verdict, state.policy.profile, state.channel, repeats=state.repeats, kept=kept)
     _tell(draft, call_id, ResultKind.REJECTED, words)
 
 
@@ -284,9 +315,11 @@ def _tell(draft: Draft, call_id: CallId, kind: ResultKind, words: str) -> None:
     taken = kind is ResultKind.ACCEPTED
     if call is not None:
         answer(draft, call, kind, words, is_error=None if taken else True)
-        hooking.ask_after(draft, call, draft.state.results[-1])
+        hooking.ask_after(draft, shown(draft.state, call), draft.state.results[-1])
     elif not taken:
         draft.note(r.Nudged(r.NudgeKind.FEEDBACK, words))
+    if not taken:
+        hooking.ask_about_rejection(draft, call_id)
 
 
 def _guard(draft: Draft, verdict: Accepted) -> Accepted | Rejected:
@@ -311,14 +344,14 @@ def _guard(draft: Draft, verdict: Accepted) -> Accepted | Rejected:
 def _hear_decline(draft: Draft, call: ToolCall) -> None:
     """A decline in the first reply is challenged once, then accepted; at once if the model could not be asked again."""
     state = draft.state
-    heard = read_decline(call.arguments)
+    heard, origin = read_decline(call.arguments), _Origin(call.call_id, call.message_id)
     if isinstance(heard, Problem):
-        _note_attempt(draft, call.call_id, "", VerdictKind.REJECTED, (heard,))
+        _note_attempt(draft, origin, "", VerdictKind.REJECTED, (heard,))
         answer(draft, call, ResultKind.REJECTED, wording.bad_decline(heard), is_error=True)
         return
     last = state.reserved or len(state.attempts) + 1 >= state.policy.max_attempts
     accepted = state.replies > 1 or last
-    _note_attempt(draft, call.call_id, "", VerdictKind.DECLINED)
+    _note_attempt(draft, origin, "", VerdictKind.DECLINED)
     draft.note(r.DeclineHeard(call.call_id, heard.reason, heard.missing, accepted))
     if accepted:
         answer(draft, call, ResultKind.ACCEPTED, wording.DECLINE_ACCEPTED, is_error=None)
@@ -327,11 +360,30 @@ def _hear_decline(draft: Draft, call: ToolCall) -> None:
 
 
 def _note_attempt(
-    draft: Draft, call_id: CallId, text: str, verdict: VerdictKind, problems: tuple[Problem, ...] = ()
+    draft: Draft,
+    origin: _Origin,
+    text: str,
+    verdict: VerdictKind,
+    problems: tuple[Problem, ...] = (),
+    *,
+    sent: str = "",
 ) -> None:
     state = draft.state
-    n, model = len(state.attempts) + 1, state.reply.model
-    draft.note(r.Attempted(Attempt(n, call_id, model, verdict, problems, text, request=state.asked)))
+    draft.note(
+        r.Attempted(
+            Attempt(
+                len(state.attempts) + 1,
+                origin.call_id,
+                state.reply.model,
+                verdict,
+                problems,
+                text,
+                request=state.asked,
+                base=origin.base,
+                sent=sent,
+            )
+        )
+    )
 
 
 def _verdict_of(verdict: Rejected | CannotRead | WrongInput) -> tuple[VerdictKind, tuple[Problem, ...]]:
@@ -347,7 +399,8 @@ def _verdict_of(verdict: Rejected | CannotRead | WrongInput) -> tuple[VerdictKin
 
 
 def _finishes(state: RunState, call: ToolCall) -> bool:
-    return state.contract is not None and is_finishing(call.name, declines=state.policy.declines)
+    revises = is_revision(call.name) and offers_revision(state)
+    return state.contract is not None and is_finishing(call.name, declines=state.policy.declines, revises=revises)
 
 
 def _is_object_text(state: RunState) -> bool:

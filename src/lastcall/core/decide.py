@@ -309,7 +309,7 @@ def _hooks_finished(draft: Draft, event: e.HooksFinished) -> None:
             calls.go_on_with(draft, event.call_id, verdict)
             _end_if_spent(draft)
             _conclude(draft)
-        case HookPoint.AFTER_CALL | HookPoint.AFTER_FAILURE:
+        case HookPoint.AFTER_CALL | HookPoint.AFTER_FAILURE | HookPoint.REJECTED:
             _end_if_spent(draft)
             _conclude(draft)
         case _:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from lastcall.core import records as r
 from lastcall.core.actions import RunHooks
+from lastcall.core.revisions import shown
 from lastcall.core.state import RunState
 from lastcall.core.step import Draft
 from lastcall.nouns.hooks import HookPoint
 from lastcall.nouns.ids import CallId
 from lastcall.nouns.messages import TextBlock
+from lastcall.nouns.result import Attempt
 from lastcall.nouns.tools import Arguments, ToolCall, ToolResult
 
 
@@ -34,6 +36,11 @@ def ask_after(draft: Draft, call: ToolCall, result: ToolResult) -> None:
     if is_readable(call):
         point = HookPoint.AFTER_FAILURE if result.failed else HookPoint.AFTER_CALL
         _ask(draft, RunHooks(point, call, result))
+
+
+def ask_about_rejection(draft: Draft, call_id: CallId) -> None:
+    """Tell of a rejected attempt: of one that could not be read too, and of one that came as text."""
+    _ask(draft, RunHooks(HookPoint.REJECTED, attempt=_attempt(draft.state, call_id)))
 
 
 def ask_about_stop(draft: Draft) -> bool:
@@ -58,10 +65,12 @@ def ask_again(draft: Draft) -> None:
         result = next((x for x in state.results if x.call_id == call_id), None)
         if point is HookPoint.STOP:
             draft.do(stop_question(state))
+        elif point is HookPoint.REJECTED:
+            draft.do(RunHooks(point, attempt=_attempt(state, call_id)))
         elif point is HookPoint.PROMPT:
             draft.do(RunHooks(point, text=state.prompt_text))
         elif call is not None:
-            draft.do(RunHooks(point, call, result))
+            draft.do(RunHooks(point, shown(state, call), result))
 
 
 def is_readable(call: ToolCall) -> bool:
@@ -69,10 +78,13 @@ def is_readable(call: ToolCall) -> bool:
     return isinstance(call.arguments, Arguments) and call.arguments.text.lstrip().startswith("{")
 
 
+def _attempt(state: RunState, call_id: CallId) -> Attempt:
+    return next(a for a in state.attempts if a.call_id == call_id)
+
+
 def _ask(draft: Draft, action: RunHooks) -> bool:
     if action.point not in draft.state.setting.hooks:
         return False
-    call_id = action.call.call_id if action.call is not None else CallId("")
-    draft.note(r.HooksAsked(action.point, call_id))
+    draft.note(r.HooksAsked(action.point, action.call_id))
     draft.do(action)
     return True

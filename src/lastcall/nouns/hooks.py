@@ -14,13 +14,14 @@ from msgspec import Struct
 
 
 class HookPoint(StrEnum):
-    """When hooks are asked, in the reference's words."""
+    """When hooks are asked, in the reference's words; it has none for a rejected attempt, and no such point."""
 
     PROMPT = "UserPromptSubmit"
     BEFORE_CALL = "PreToolUse"
     AFTER_CALL = "PostToolUse"
     AFTER_FAILURE = "PostToolUseFailure"
     STOP = "Stop"
+    REJECTED = "AttemptRejected"
 
 
 class HookDecision(StrEnum):
@@ -49,3 +50,6 @@ class HookVerdict(Struct, frozen=True, tag=True):
 
 
 NOTHING_SAID = HookVerdict()
+
+OF_REFERENCE = frozenset(HookPoint) - {HookPoint.REJECTED}
+"""The points that the reference knows."""

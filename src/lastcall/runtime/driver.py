@@ -39,7 +39,7 @@ from lastcall.core.state import RunState, Setting
 from lastcall.core.step import Step
 from lastcall.errors import JournalError
 from lastcall.nouns.attachment import Problem
-from lastcall.nouns.ids import CallId, RunId, Uuid
+from lastcall.nouns.ids import RunId, Uuid
 from lastcall.nouns.messages import UserBlock
 from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, TerminalResult
 from lastcall.providers import Provider
@@ -228,8 +228,7 @@ class Driver:
 
     async def _ask_hooks(self, action: RunHooks) -> None:
         verdict = await self._ports.ask_hooks(action, self.state)
-        call_id = action.call.call_id if action.call is not None else CallId("")
-        await self._send(HooksFinished(action.point, call_id, verdict))
+        await self._send(HooksFinished(action.point, action.call_id, verdict))
 
     async def _send(self, event: Event | Progress) -> None:
         await checkpoint()  # what a block started gets its turn before the next block is heard

@@ -24,6 +24,7 @@ from lastcall.core.state import RunState
 from lastcall.nouns.hooks import HookDecision, HookPoint, HookVerdict
 from lastcall.nouns.json import JsonObject
 from lastcall.nouns.profile import Profile, Reference
+from lastcall.nouns.result import Attempt
 from lastcall.nouns.tools import Halt, ToolCall, ToolResult
 from lastcall.runtime.client import Client, ClientGone
 from lastcall.tools import Tool
@@ -94,6 +95,8 @@ class Hooks:
             case HookPoint.STOP:
                 last = {"last_assistant_message": action.text} if action.text else {}
                 question = {"stop_hook_active": action.active, **last, "background_tasks": [], "session_crons": []}
+            case HookPoint.REJECTED if action.attempt is not None:
+                question = _of_attempt(action.attempt)
             case _ if call is not None:
                 question = _of_call(call.name, input_value(call), call.call_id)
                 if action.result is not None:
@@ -262,6 +265,12 @@ def _end_group(pid: int) -> None:
 
 def _of_call(name: str, arguments: Any, call_id: str) -> Frame:
     return {"tool_name": name, "tool_input": arguments, "tool_use_id": call_id}
+
+
+def _of_attempt(attempt: Attempt) -> Frame:
+    problems = [{"path": p.path, "keyword": p.keyword, "message": p.message} for p in attempt.problems]
+    about = {"attempt": attempt.n, "verdict": attempt.verdict.value, "draft": attempt.draft, "problems": problems}
+    return {"tool_use_id": attempt.call_id, "model": attempt.model, **about}
 
 
 def _of_result(result: ToolResult, took_ms: int) -> Frame:

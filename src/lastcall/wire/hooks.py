@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from lastcall.contract.json_text import JsonFault, read_json
 from lastcall.errors import BadConfig
-from lastcall.nouns.hooks import HookDecision, HookPoint, HookVerdict
+from lastcall.nouns.hooks import OF_REFERENCE, HookDecision, HookPoint, HookVerdict
 from lastcall.nouns.profile import Profile, Reference
 from lastcall.wire.json import encode_value
 
@@ -93,7 +93,7 @@ def read_rules(hooks: Any, *, where: str, profile: Profile) -> tuple[HookRule, .
 def read_client_rules(hooks: Any) -> tuple[HookRule, ...]:
     """The rules that a client gives with `initialize`; what is not of their form means nothing."""
     rules = []
-    known = set(HookPoint)
+    known = OF_REFERENCE
     for name, groups in hooks.items() if isinstance(hooks, Mapping) else ():
         for group in groups if isinstance(groups, list) and name in known else ():
             ids = group.get("hookCallbackIds") if isinstance(group, Mapping) else None
@@ -105,13 +105,12 @@ def read_client_rules(hooks: Any) -> tuple[HookRule, ...]:
 
 
 def _point(name: str, where: str, profile: Profile) -> HookPoint | None:
-    try:
+    known = OF_REFERENCE if profile is Profile.COMPAT else frozenset(HookPoint)
+    if name in known:
         return HookPoint(name)
-    except ValueError:
-        if profile is Profile.COMPAT:
-            return None
-        known = ", ".join(HookPoint)
-        raise BadConfig(f"there is no hook point {name!r}", hint=f"There are: {known}.", where=where) from None
+    if profile is Profile.COMPAT:
+        return None
+    raise BadConfig(f"there is no hook point {name!r}", hint=f"There are: {', '.join(HookPoint)}.", where=where)
 
 
 def _rule(point: HookPoint, group: Any, where: str, profile: Profile) -> HookRule:
@@ -266,6 +265,8 @@ def _kept_back(said: str, about: About, *, prefixed: bool, name: str = "") -> Ho
             return HookVerdict(
                 context=(reminder(f"{about.point.value}:{about.tool} hook blocking error{source}: {said}"),)
             )
+        case HookPoint.REJECTED:
+            return HookVerdict(context=(reminder(said),))
         case HookPoint.PROMPT if about.compat:
             words = f"UserPromptSubmit operation blocked by hook:\n{said}\n\nOriginal prompt: {about.prompt}"
             return HookVerdict((words,))

@@ -9,6 +9,7 @@ from lastcall.core import records as r
 from lastcall.core.actions import RunHooks
 from lastcall.core.hooking import is_readable
 from lastcall.nouns.hooks import HookPoint, HookVerdict
+from lastcall.nouns.request import Channel
 from lastcall.nouns.tools import Unreadable, UnreadableCause
 from machine_tools import BAD, OTHER, Play, call, finish
 
@@ -42,6 +43,7 @@ def test_each_point_is_asked_with_what_it_is_about():
     play.hear(e.HooksFinished(P.BEFORE_CALL, "c1", HookVerdict()))
     rejected = play.state.results[0]
     play.hear(e.HooksFinished(P.AFTER_FAILURE, "c1", HookVerdict()))
+    play.hear(e.HooksFinished(P.REJECTED, "c1", HookVerdict()))
     play.reply(finish("c2", OTHER))
     other = play.state.reply.calls[0]
     play.hear(e.HooksFinished(P.BEFORE_CALL, "c2", HookVerdict()))
@@ -51,6 +53,7 @@ def test_each_point_is_asked_with_what_it_is_about():
         RunHooks(P.PROMPT, text="go"),
         RunHooks(P.BEFORE_CALL, made),
         RunHooks(P.AFTER_FAILURE, made, rejected),
+        RunHooks(P.REJECTED, attempt=play.state.attempts[0]),
         RunHooks(P.BEFORE_CALL, other),
         RunHooks(P.AFTER_CALL, other, accepted),
         RunHooks(P.STOP),
@@ -100,3 +103,39 @@ def test_after_a_crash_every_open_question_is_asked_again():
     rejected = calls.state.results[-1]
     calls.resume()
     assert questions(calls)[3:] == [RunHooks(P.BEFORE_CALL, second), RunHooks(P.AFTER_FAILURE, first, rejected)]
+
+
+def test_a_rejected_attempt_is_told_also_where_nothing_could_be_read_and_advice_comes_after_the_problems():
+    play = hooked(P.REJECTED)
+    play.reply(finish("c1", BROKEN))
+    [question] = questions(play)
+    assert question == RunHooks(P.REJECTED, attempt=play.state.attempts[0])
+    assert question.attempt.verdict == "unreadable"
+    assert not play.state.outstanding
+    play.hear(e.HooksFinished(P.REJECTED, "c1", HookVerdict(context=("Use digits.",))))
+    assert play.state.outstanding
+    assert play.history()[-1][1][-1] == "Use digits."
+
+
+def test_a_rejected_text_of_the_native_channel_is_told_too():
+    play = Play(hooks=frozenset({P.REJECTED}), channel=Channel.NATIVE, tools=())
+    play.prompt("go")
+    play.reply(BAD)
+    [question] = questions(play)
+    assert (question.call_id, question.attempt.draft) == (play.state.attempts[0].call_id, BAD)
+    play.hear(e.HooksFinished(P.REJECTED, question.call_id, HookVerdict()))
+    assert play.state.outstanding
+
+
+def test_an_object_that_passes_is_no_rejection():
+    play = hooked(P.REJECTED)
+    play.reply(finish("c1"))
+    assert questions(play) == []
+
+
+def test_after_a_crash_a_rejection_is_told_again():
+    play = hooked(P.REJECTED)
+    play.reply(finish("c1", BAD))
+    play.actions.clear()
+    play.resume()
+    assert questions(play) == [RunHooks(P.REJECTED, attempt=play.state.attempts[0])]

@@ -10,8 +10,10 @@ import pytest
 from lastcall.core.actions import RunHooks
 from lastcall.core.policy import native
 from lastcall.core.state import RunState, Setting
+from lastcall.nouns.attachment import Problem
 from lastcall.nouns.hooks import HookDecision, HookPoint, HookVerdict
 from lastcall.nouns.profile import Profile, Reference
+from lastcall.nouns.result import Attempt, VerdictKind
 from lastcall.nouns.tools import Arguments, Halt, ResultKind, ToolCall, ToolResult, define
 from lastcall.runtime.client import Client
 from lastcall.runtime.hooks import HookPlace, Hooks
@@ -84,6 +86,13 @@ def test_a_command_is_told_all_about_the_question(tmp_path):
         (
             RunHooks(P.AFTER_CALL, CALL, ToolResult("c1", ResultKind.OK, "out", display={"x": 1})),
             {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c1", "tool_response": {"x": 1}, "duration_ms": 0},
+        ),
+        (
+            RunHooks(P.REJECTED, attempt=Attempt(2, "c1", "m", VerdictKind.REJECTED, (Problem("/n", "type", "must be integer"),), '{"n":"x"}')),
+            {
+                "tool_use_id": "c1", "model": "m", "attempt": 2, "verdict": "rejected", "draft": '{"n":"x"}',
+                "problems": [{"path": "/n", "keyword": "type", "message": "must be integer"}],
+            },
         ),
         (
             RunHooks(P.AFTER_FAILURE, CALL, ToolResult("c1", ResultKind.FAILED, "no", True)),

@@ -46,6 +46,24 @@ def test_settings_name_points_matchers_commands_and_times():
     )
 
 
+def test_a_rejected_attempt_is_a_point_of_ours_that_the_reference_and_its_clients_do_not_know():
+    hooks = {"AttemptRejected": [{"hooks": [command("a")]}]}
+    assert rules_of(hooks) == (HookRule(P.REJECTED, "", (CommandHook("a"),)),)
+    assert rules_of(hooks, COMPAT) == ()
+    assert read_client_rules({"AttemptRejected": [{"hookCallbackIds": ["1"]}]}) == ()
+
+
+def test_what_a_hook_says_of_a_rejected_attempt_is_advice_for_the_model():
+    said = [
+        Answer("x", 2, "", "Use digits."),
+        Answer("", value={"hookSpecificOutput": {"additionalContext": "No units."}}),
+    ]
+    assert combine(said, About(P.REJECTED)).context == (
+        reminder("Use digits."),
+        reminder("AttemptRejected hook additional context: No units."),
+    )
+
+
 @pytest.mark.parametrize("timeout", [True, "3", 0, -1, None, float("inf")])
 def test_what_is_no_time_is_none(timeout):
     (rule,) = rules_of({"Stop": [{"hooks": [command(timeout=timeout)]}]})
