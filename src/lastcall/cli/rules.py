@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lastcall.contract.rules import Check, Rule
-from lastcall.errors import BadConfig, BadSchema
+from lastcall.errors import BadConfig
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.schema import OutputSchema
 from lastcall.tools.environment import is_provider_key
@@ -22,18 +22,9 @@ def rules_of(expressions: Sequence[str], schema: OutputSchema, profile: Profile)
     if not expressions:
         return ()
     _demand_native("--rule", profile)
-    from lastcall.contract.cel import cel_rule, names_in  # noqa: PLC0415 -- an extra
-    from lastcall.contract.sample import sample  # noqa: PLC0415
+    from lastcall.contract.expressions import cel_rules  # noqa: PLC0415 -- only where there are any
 
-    rules = [cel_rule(expression) for expression in expressions]
-    try:
-        example = sample(schema, profile=profile)
-    except BadSchema:
-        return tuple(rules)  # no small instance is found of some schemas: then the run shows it
-    names = names_in(schema.value)
-    for rule in rules:
-        rule.try_on(example, names)
-    return tuple(rules)
+    return cel_rules(expressions, schema)
 
 
 def checks_of(
