@@ -125,6 +125,10 @@ class _NoRules:
         """No file is out of bounds."""
         return False
 
+    def denies_some(self, tool: str) -> bool:  # noqa: ARG002 -- `PathRules`
+        """There are no rules."""
+        return False
+
 
 # -- journals -------------------------------------------------------------------------------------------------------
 

@@ -65,6 +65,10 @@ class PathRules(Protocol):
         """Whether a deny rule covers this file."""
         ...
 
+    def denies_some(self, tool: str) -> bool:
+        """Whether there is a deny rule about this tool at all."""
+        ...
+
 
 class ToolContext(Struct, frozen=True):
     """What one call may know and touch.

@@ -171,6 +171,10 @@ class Permissions(Struct, frozen=True):
         """Whether a deny rule covers this file, whatever way led to it. `real_path` holds no links."""
         return any(self._denies(rule, tool, PathSubject(real_path)) for rule in self.deny)
 
+    def denies_some(self, tool: str) -> bool:
+        """Whether there is a deny rule about this tool at all."""
+        return any(_names(rule.tool, tool) for rule in self.deny)
+
     def _denies(self, rule: Rule, name: str, subject: Subject) -> bool:
         if not _names(rule.tool, name):
             return False

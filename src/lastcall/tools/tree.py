@@ -1,5 +1,7 @@
 """All regular files below a directory that is already open, in a fixed order, without following a link.
 
+With `Ignores`, what `.gitignore` files leave out is left out.
+
 Directories are opened relative to the one above them, so that nobody can lead the walk outside by swapping one for a
 link. Folders of version control are left out, as are the kernel's own file systems.
 
@@ -9,14 +11,18 @@ Must not go in here: patterns (`tools.globs`), contents.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from lastcall.tools.ignores import Ignores
 from lastcall.tools.paths import kernel_devices
 
 MAX_DEPTH = 100
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", ".jj", ".bzr"})
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_MARKS = frozenset({".git", ".gitignore"})
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -28,41 +34,84 @@ class Found(Struct, frozen=True):
     parent_fd: int
 
 
-def files_below(fd: int) -> Iterator[Found]:
+def files_below(fd: int, ignores: Ignores | None = None) -> Iterator[Found]:
     """Every regular file below the directory `fd`, names in order, a directory's files before those below it.
 
-    What cannot be opened is passed over.
+    `ignores` is what counts above. What cannot be opened is passed over.
     """
-    yield from _below(fd, "", MAX_DEPTH, kernel_devices())
+    yield from _below(fd, "", MAX_DEPTH, kernel_devices(), ignores)
 
 
-def _below(fd: int, prefix: str, depth: int, shunned: frozenset[int]) -> Iterator[Found]:
-    files, folders = _names(fd)
-    for name in files:
-        yield Found(prefix + name, name, fd)
-    for name in folders if depth else ():
+def _below(fd: int, prefix: str, depth: int, shunned: frozenset[int], ignores: Ignores | None) -> Iterator[Found]:
+    names = _names(fd)
+    left_out = ignores.below(fd, prefix, names.marks) if ignores is not None else None
+    for name in names.files:
+        path = prefix + name
+        if left_out is None or not left_out.leave_out(path, folder=False):
+            yield Found(path, name, fd)
+    for name in names.folders if depth else ():
+        path = prefix + name
+        if left_out is not None and left_out.leave_out(path, folder=True):
+            continue
         try:
             below = os.open(name, _DIRECTORY, dir_fd=fd)
         except OSError:
             continue
         try:
             if os.fstat(below).st_dev not in shunned:
-                yield from _below(below, f"{prefix}{name}/", depth - 1, shunned)
+                yield from _below(below, f"{path}/", depth - 1, shunned, left_out)
         finally:
             os.close(below)
 
 
-def _names(fd: int) -> tuple[list[str], list[str]]:
+def open_below(fd: int, path: str) -> int | None:
+    """The regular file at `path` below the directory `fd`, opened for reading without following a link; else `None`."""
+    *folders, name = path.split("/")
+    opened: list[int] = []
+    try:
+        for folder in folders:
+            opened.append(os.open(folder, _DIRECTORY, dir_fd=opened[-1] if opened else fd))
+        return open_file_at(opened[-1] if opened else fd, name)
+    except OSError:
+        return None
+    finally:
+        for folder_fd in opened:
+            os.close(folder_fd)
+
+
+def open_file_at(parent_fd: int, name: str) -> int | None:
+    """The regular file of this name, opened for reading; `None` for anything else, which is not waited for."""
+    try:
+        fd = os.open(name, _FILE, dir_fd=parent_fd)
+    except OSError:
+        return None
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    return None
+
+
+class _Names(Struct, frozen=True):
+    files: list[str]
+    folders: list[str]
+    marks: frozenset[str]
+    """Names that say something about the others."""
+
+
+def _names(fd: int) -> _Names:
     """The names of files and of folders in a directory."""
     files: list[str] = []
     folders: list[str] = []
+    marks: list[str] = []
     try:
         with os.scandir(fd) as entries:
             for entry in entries:
+                if entry.name in _MARKS:
+                    marks.append(entry.name)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
                 elif entry.is_file(follow_symlinks=False):
                     files.append(entry.name)
     except OSError:
-        return [], []
-    return sorted(files), sorted(name for name in folders if name not in _LEFT_OUT)
+        return _Names([], [], frozenset())
+    return _Names(sorted(files), sorted(name for name in folders if name not in _LEFT_OUT), frozenset(marks))

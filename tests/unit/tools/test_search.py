@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lastcall.tools import search
+from lastcall.tools import matching, search
 from lastcall.tools.permissions import Rule
 from lastcall.tools.search import Glob, Grep
 
@@ -79,7 +79,7 @@ def test_lines_come_with_file_and_number(grep, tmp_path):
 def test_lines_around_are_marked(grep, tmp_path):
     (tmp_path / "a.txt").write_text("1\n2\nx\n4\n5\nx\n")
     assert shown(grep("x", output_mode="content", C=1), tmp_path) == [
-        "a.txt-2-2", "a.txt:3:x", "a.txt-4-4", "--", "a.txt-5-5", "a.txt:6:x", "a.txt-7-",
+        "a.txt-2-2", "a.txt:3:x", "a.txt-4-4", "--", "a.txt-5-5", "a.txt:6:x",
     ]  # fmt: skip
     assert shown(grep("x", output_mode="content", A=1, head_limit=2), tmp_path)[:2] == ["a.txt:3:x", "a.txt-4-4"]
 
@@ -102,16 +102,22 @@ def test_an_expression_looks_at_one_line_at_a_time(grep, tmp_path, pattern, line
     assert [line.split(":")[1] for line in found.content.split("\n") if ":" in line] == lines
 
 
-def test_binary_files_are_passed_over_and_huge_ones_named(grep, tmp_path, monkeypatch):
+def test_binary_files_are_passed_over(grep, tmp_path):
     (tmp_path / "a.bin").write_bytes(b"key\0")
     assert grep("key").content == "No matches found"
-    monkeypatch.setattr(search, "MAX_SEARCHED_BYTES", 3)
-    (tmp_path / "big.txt").write_text("key!")
-    assert "Too large to be searched" in grep("key").content
+
+
+def test_a_huge_file_is_searched_in_pieces_and_its_lines_keep_their_numbers(grep, tmp_path, monkeypatch):
+    monkeypatch.setattr(matching, "PIECE_BYTES", 16)
+    (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 30)) + "z" * 50 + "\nkey")
+    assert shown(grep("line 1?7$", output_mode="content"), tmp_path) == ["a.txt:7:line 7", "a.txt:17:line 17"]
+    assert shown(grep("key", output_mode="content"), tmp_path) == ["a.txt:31:key"]
+    assert shown(grep("line", output_mode="count"), tmp_path) == ["a.txt:29"]
+    assert shown(grep("line 2"), tmp_path) == ["a.txt"]
 
 
 def test_a_hostile_expression_is_stopped(grep, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "SEARCH_S", 0.3)
+    monkeypatch.setattr(matching, "SEARCH_S", 0.3)
     (tmp_path / "a.txt").write_text("a" * 5_000 + "\n")
     began = time.monotonic()
     found = grep(r"(a|aa)+(a|aa)+(a|aa)+$b")
