@@ -20,7 +20,16 @@ if TYPE_CHECKING:
         ToolFinished,
         ToolStarted,
     )
-    from lastcall.api.hooks import HookAnswer, HookQuestion, hook
+    from lastcall.api.hooks import (
+        EndSeen,
+        HookAnswer,
+        HookQuestion,
+        RejectionQuestion,
+        ReplySeen,
+        RequestAnswer,
+        RequestQuestion,
+        hook,
+    )
     from lastcall.api.result import TerminalResult
     from lastcall.api.running import arun, run, stream
     from lastcall.api.session import RunStream, Session
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "AttemptRejected": "lastcall.api.events",
     "Contract": "lastcall.api.contract",
+    "EndSeen": "lastcall.api.hooks",
     "HookAnswer": "lastcall.api.hooks",
     "HookQuestion": "lastcall.api.hooks",
     "LastcallError": "lastcall.errors",
@@ -41,6 +51,10 @@ _PLACES = {
     "ObjectRetracted": "lastcall.api.events",
     "PartialObject": "lastcall.api.events",
     "Profile": "lastcall.nouns.profile",
+    "RejectionQuestion": "lastcall.api.hooks",
+    "ReplySeen": "lastcall.api.hooks",
+    "RequestAnswer": "lastcall.api.hooks",
+    "RequestQuestion": "lastcall.api.hooks",
     "RunConfig": "lastcall.api.config",
     "RunEnded": "lastcall.api.events",
     "RunStream": "lastcall.api.session",
@@ -64,6 +78,7 @@ _PLACES = {
 __all__ = [
     "AttemptRejected",
     "Contract",
+    "EndSeen",
     "HookAnswer",
     "HookQuestion",
     "LastcallError",
@@ -72,6 +87,10 @@ __all__ = [
     "ObjectRetracted",
     "PartialObject",
     "Profile",
+    "RejectionQuestion",
+    "ReplySeen",
+    "RequestAnswer",
+    "RequestQuestion",
     "RunConfig",
     "RunEnded",
     "RunStream",

@@ -94,6 +94,38 @@ async def asynchronous() -> None:
         assert_type((await prose.run("x")).output, str)
 
 
+@lastcall.hook("before_tool", matcher="lookup")
+def only_known(question: lastcall.HookQuestion) -> str | None:
+    return None if question.tool else "no"
+
+
+@lastcall.hook("before_request")
+async def brief(question: lastcall.RequestQuestion) -> lastcall.RequestAnswer | None:
+    assert_type(question.number, int)
+    return lastcall.RequestAnswer(system="Be brief.", model="anthropic:claude-haiku-4-5", headers={"x-a": "1"})
+
+
+@lastcall.hook("after_request")
+def counted(seen: lastcall.ReplySeen) -> None:
+    assert_type(seen.usage.input_tokens, int | None)
+
+
+@lastcall.hook("rejected")
+def advise(question: lastcall.RejectionQuestion) -> str | None:
+    assert_type(question.attempt, Attempt)
+    return question.attempt.problems[0].message
+
+
+@lastcall.hook("ended")
+async def note(end: lastcall.EndSeen[Any]) -> None:
+    assert_type(end.result.outcome, Outcome)
+
+
+def hooked() -> None:
+    hooks = [only_known, brief, counted, advise, note]
+    assert_type(lastcall.run("x", output=Invoice, hooks=hooks).output, Invoice)
+
+
 def failing() -> None:
     try:
         lastcall.run("x", output=Invoice).unwrap()

@@ -1,7 +1,8 @@
 """Runs as lines of the standard `logging`.
 
-Loggers: `lastcall.run` (begin and end), `lastcall.model` (requests and replies), `lastcall.tool`, `lastcall.attempt`. No
-line holds what anybody wrote: no prompt, no argument, no value; problems are named by place and keyword.
+Loggers: `lastcall.run` (begin and end), `lastcall.model` (requests and replies), `lastcall.tool`, `lastcall.attempt`,
+`lastcall.hook` (failures). No line holds what anybody wrote: no prompt, no argument, no value; problems are named by
+place and keyword.
 `LASTCALL_LOG=debug` (or another level) shows them on standard error.
 
 `logging` is imported only if the program has done so, or the variable is set: without it nobody could be listening.
@@ -42,15 +43,25 @@ def log_observers() -> tuple[Callable[[Stage, str], LogWatcher], ...]:
     return (LogWatcher,) if logger.isEnabledFor(logging.WARNING) else ()
 
 
+def log_failed_hook(name: str, point: str, error: Exception) -> None:
+    """A line about a hook whose failure does not end the run. What it said stands in the result's warning."""
+    if log_observers():
+        _line("hook", "warning", "the hook %s (%s) failed: %s", name, point, type(error).__name__)
+
+
+def _line(area: str, level: str, words: str, *figures: Any) -> None:
+    import logging  # noqa: PLC0415 -- it is there by now
+
+    getattr(logging.getLogger(f"lastcall.{area}"), level)(words, *figures)
+
+
 class LogWatcher(RunWatcher):
     """Writes lines about one run."""
 
     def __init__(self, stage: Stage, prompt: str) -> None:
         self._names: dict[str, str] = {}
         self._session = stage.session_id
-        self._log(
-            "run", "info", "%s begins with %s, prompt of %d characters", stage.session_id, stage.model, len(prompt)
-        )
+        _line("run", "info", "%s begins with %s, prompt of %d characters", stage.session_id, stage.model, len(prompt))
 
     def records(self, records: Sequence[r.Record]) -> None:
         """Lines about what is true from now on."""
@@ -60,24 +71,24 @@ class LogWatcher(RunWatcher):
     def _record(self, record: r.Record) -> None:
         match record:
             case r.Asked(number=number, reserved=reserved):
-                self._log("model", "debug", "request %d%s", number, ", the last that fits" if reserved else "")
+                _line("model", "debug", "request %d%s", number, ", the last that fits" if reserved else "")
             case r.ReplyClosed(stop_reason=stop, usage=usage, took_ms=ms):
-                self._log("model", "debug", "reply ended: %s, %s in, %s out, %d ms", stop, *usage.figures[:2], ms)
+                _line("model", "debug", "reply ended: %s, %s in, %s out, %d ms", stop, *usage.figures[:2], ms)
             case r.RequestLost(failure=failure):
-                self._log("model", "warning", "request lost: %s (status %s)", failure.kind.value, failure.status)
+                _line("model", "warning", "request lost: %s (status %s)", failure.kind.value, failure.status)
             case r.RetryNoted(attempt=attempt, failure=failure, delay_ms=ms):
-                self._log("model", "info", "retry %d in %d ms after %s", attempt, ms, failure.kind.value)
+                _line("model", "info", "retry %d in %d ms after %s", attempt, ms, failure.kind.value)
             case r.FallbackNoted(from_model=old, to_model=new, trigger=why):
-                self._log("model", "warning", "%s takes over from %s: %s", new, old, why)
+                _line("model", "warning", "%s takes over from %s: %s", new, old, why)
             case r.ToolStarted(call_id=call_id, name=name):
                 self._names[call_id] = name
-                self._log("tool", "debug", "%s starts (%s)", name, call_id)
+                _line("tool", "debug", "%s starts (%s)", name, call_id)
             case r.CallAnswered(result=result, took_ms=ms) if result.call_id in self._names:
                 name = self._names[result.call_id]
-                self._log("tool", "debug", "%s: %s, %d ms (%s)", name, result.kind.value, ms, result.call_id)
+                _line("tool", "debug", "%s: %s, %d ms (%s)", name, result.kind.value, ms, result.call_id)
             case r.Attempted(attempt=attempt_made):
                 places = ", ".join(f"{p.path or '/'} {p.keyword}" for p in attempt_made.problems)
-                self._log("attempt", "info", "%d %s %s", attempt_made.n, attempt_made.verdict.value, places)
+                _line("attempt", "info", "%d %s %s", attempt_made.n, attempt_made.verdict.value, places)
             case _:
                 pass  # the others are in the journal
 
@@ -85,15 +96,8 @@ class LogWatcher(RunWatcher):
         """The last line."""
         level = "info" if result.ok else "warning"
         took, attempts = result.duration_ms, len(result.attempts)
-        self._log(
-            "run", level, "%s %s, %d attempts, %d ms", self._session, outcome_name(result.outcome), attempts, took
-        )
+        _line("run", level, "%s %s, %d attempts, %d ms", self._session, outcome_name(result.outcome), attempts, took)
 
     def aborted(self) -> None:
         """The last line of a run that was cancelled from outside."""
-        self._log("run", "warning", "%s cancelled", self._session)
-
-    def _log(self, area: str, level: str, words: str, *figures: Any) -> None:
-        import logging  # noqa: PLC0415 -- it is there by now
-
-        getattr(logging.getLogger(f"lastcall.{area}"), level)(words, *figures)
+        _line("run", "warning", "%s cancelled", self._session)

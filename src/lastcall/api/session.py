@@ -19,7 +19,9 @@ from lastcall.api.config import RunConfig, settled
 from lastcall.api.contract import Contract, contract_for
 from lastcall.api.ends import listeners, observers
 from lastcall.api.events import RunEnded, StreamEvent
-from lastcall.api.hooks import Hook, HookClient
+from lastcall.api.hook_client import HookClient, Troubles
+from lastcall.api.hooked_requests import HookedProvider
+from lastcall.api.hooks import Hook
 from lastcall.api.logs import log_observers
 from lastcall.api.result import TerminalResult
 from lastcall.api.rules import DEPENDENCIES
@@ -27,12 +29,13 @@ from lastcall.api.tools import make_tool
 from lastcall.api.watching import Relay, Watcher
 from lastcall.core.history import close_messages
 from lastcall.errors import BadConfig
+from lastcall.nouns import result as core
 from lastcall.nouns.profile import Profile
 from lastcall.providers import Provider
 from lastcall.runtime.client import ClientSide
 from lastcall.runtime.publish import Several, Silent
 from lastcall.runtime.session import Session as CoreSession
-from lastcall.runtime.session import open_session
+from lastcall.runtime.session import open_provider, open_session, price_of
 from lastcall.tools import Tool
 
 T = TypeVar("T")
@@ -115,6 +118,8 @@ class Session(Generic[T]):
         )
         self._own = own
         self._hooks = tuple(hooks)
+        self._troubles = Troubles()
+        self._hook_client = HookClient(self._hooks, self._troubles)
         self._deps = deps
         self._relay = Relay()
         self._core: CoreSession | None = None
@@ -131,11 +136,22 @@ class Session(Generic[T]):
     def _open(self, *, partial: bool) -> CoreSession:
         if self._core is None:
             config = settled(self._config, partial=partial)
-            hooks = HookClient(self._hooks)
-            client = ClientSide(client=hooks, rules=hooks.rules, tools=self._own)
+            client = ClientSide(client=self._hook_client, rules=self._hook_client.rules, tools=self._own)
             clock = getattr(self._provider, "run_clock", None)  # a scripted model may bring the time with it
-            self._core = open_session(config, lambda _: self._relay, self._provider, client=client, clock=clock)
+            provider = self._hooked(config)
+            self._core = open_session(config, lambda _: self._relay, provider, client=client, clock=clock)
         return self._core
+
+    def _hooked(self, config: RunConfig) -> Provider | None:
+        """The model with the hooks about requests around it; without any, what the caller gave."""
+        if not any(hook.point in ("before_request", "after_request") for hook in self._hooks):
+            return self._provider
+
+        def choose(model: str) -> Provider:
+            return open_provider(replace(config, model=model, fallback_models=()))
+
+        own = self._provider or open_provider(config)
+        return HookedProvider(own, self._hooks, self._troubles, choose=choose, price_of=price_of)
 
     @property
     def session_id(self) -> str:
@@ -181,10 +197,24 @@ class Session(Generic[T]):
         state = session.driver.state
         joins = self._config.profile is Profile.COMPAT
         messages = close_messages(state.messages, state.pending, joins=joins)
-        result: TerminalResult[T] = TerminalResult.of(plain, messages, session.stage)
+        result: TerminalResult[T] = TerminalResult.of(self._warned(plain), messages, session.stage)
+        await self._tell_end(result)
         for told in listeners:
             told(result)
         return result
+
+    async def _tell_end(self, result: TerminalResult[T]) -> None:
+        token = DEPENDENCIES.set(self._deps)
+        try:
+            await self._hook_client.tell_end(result)
+        finally:
+            DEPENDENCIES.reset(token)
+        result.plain = self._warned(result.plain)
+
+    def _warned(self, plain: core.TerminalResult) -> core.TerminalResult:
+        """The result with what hooks failed at since the last look."""
+        met = self._troubles.take()
+        return replace(plain, warnings=(*plain.warnings, *met)) if met else plain
 
     def _opened(self) -> CoreSession:
         if self._core is None:
