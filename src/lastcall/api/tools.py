@@ -25,7 +25,7 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 from msgspec import Struct
 
 from lastcall.api.rules import DEPENDENCIES, call
-from lastcall.contract.finishing_tools import DECLINE, FINISH
+from lastcall.contract.finishing_tools import NAMES
 from lastcall.contract.json_text import pointer_token, write_json
 from lastcall.errors import BadConfig, MissingExtra
 from lastcall.nouns.json import JsonObject
@@ -151,7 +151,7 @@ def make_tool(
 ) -> PythonTool[P, R]:
     """`tool` as a plain function. `around` holds names that annotations may use."""
     named: str = name or getattr(function, "__name__", "") or type(function).__name__
-    if not _NAME.fullmatch(named) or named in (FINISH, DECLINE):
+    if not _NAME.fullmatch(named) or named in NAMES:
         hint = "Use letters, digits, _ and -, and no name of a finishing tool."
         raise BadConfig(f"no tool can be called {named!r}", hint=hint, where="tools")
     arguments = _arguments(function, named, dict(around or {}))

@@ -142,12 +142,19 @@ class Contract:
             self._strict[rules] = to_strict(self.wire_output, rules)
         return self._strict[rules]
 
-    def finishing_tools(self, *, declines: bool, strict_rules: str = "none") -> tuple[ToolDefinition, ...]:
-        """The finishing tools of a deployment."""
+    def finishing_tools(
+        self, *, declines: bool, revises: bool = False, strict_rules: str = "none"
+    ) -> tuple[ToolDefinition, ...]:
+        """The finishing tools of a deployment; `revises` where a draft is kept that may be patched."""
         strict = None if strict_rules == "none" else self.strict(strict_rules)
         strict_schema = strict.value if isinstance(strict, StrictSchema) else None
         finish = finish_tool(self.wire_schema, notes=self._notes, strict_schema=strict_schema)
-        return (finish, decline_tool()) if declines else (finish,)
+        tools = (finish, decline_tool()) if declines else (finish,)
+        if not revises:
+            return tools
+        from lastcall.contract.revision import revise_tool  # noqa: PLC0415 -- most runs keep no draft
+
+        return (*tools, revise_tool(strict_rules))
 
     @property
     def _notes(self) -> str:

@@ -1,7 +1,7 @@
 """A contract's finishing tools, as the model sees them; the only file that knows their names.
 
-`StructuredOutput` hands over the object, `DeclineOutput` is the honest way out. The name, description and (in compat) the
-schema of the first are the reference's.
+`StructuredOutput` hands over the object, `DeclineOutput` is the honest way out, `RevisedOutput` corrects a rejected draft
+(`contract.revision`). The name, description and (in compat) the schema of the first are the reference's.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from lastcall.nouns.tools import Arguments, ToolDefinition, Unreadable, define
 
 FINISH: Final = "StructuredOutput"
 DECLINE: Final = "DeclineOutput"
+REVISE: Final = "RevisedOutput"
+NAMES: Final = (FINISH, DECLINE, REVISE)
 
 _FINISH_WORDS: Final = (
     "Hands over the final result and ends the task. Call it once, when the work is done; its input is checked against the "
@@ -43,9 +45,14 @@ class DeclineWords(Struct, frozen=True):
     missing: tuple[str, ...]
 
 
-def is_finishing(name: str, *, declines: bool) -> bool:
-    """Whether a call of this tool is an attempt."""
-    return name == FINISH or (declines and name == DECLINE)
+def is_finishing(name: str, *, declines: bool, revises: bool = False) -> bool:
+    """Whether a call of this tool is an attempt, where the decline tool and revisions are on offer or not."""
+    return name == FINISH or (declines and name == DECLINE) or (revises and name == REVISE)
+
+
+def is_revision(name: str) -> bool:
+    """Whether a finishing call corrects a draft instead of handing over a whole object."""
+    return name == REVISE
 
 
 def finish_tool(wire_schema: JsonObject, *, notes: str = "", strict_schema: JsonObject | None = None) -> ToolDefinition:

@@ -119,11 +119,21 @@ def interrupted_call(*, restarts: bool) -> str:
     return "Interrupted: the run ended while this call was open; it is unknown whether it took effect."
 
 
-def held_back(failed: int) -> str:
-    """The answer to an object that was sent together with calls of which some failed."""
+def held_back(failed: int, *, kept: int = 0) -> str:
+    """The answer to an object that was sent together with calls of which some failed. `kept` is as in `rejection`."""
     return (
         f"Not taken: {failed} of the calls sent together with it failed, and the object was written before their results "
-        "were known. Look at the results, then call StructuredOutput again."
+        f"were known. Look at the results, then call StructuredOutput again.{_revisable(kept)}"
+    )
+
+
+def _revisable(kept: int) -> str:
+    """The way that is shorter than writing a large draft again."""
+    if not kept:
+        return ""
+    return (
+        f"\nThis draft is kept as number {kept}: instead of writing all of it again, you may call RevisedOutput with base "
+        f"{kept} and a JSON Patch of what changes."
     )
 
 
@@ -146,8 +156,13 @@ def rejection(
     channel: Channel = Channel.TOOL,
     *,
     repeats: int = 1,
+    kept: int = 0,
 ) -> str:
-    """What the model is told about a rejected attempt. `repeats`: in how many replies in a row it sent just this."""
+    """What the model is told about a rejected attempt.
+
+    `repeats`: in how many replies in a row it sent just this. `kept`: the number under which its draft is kept for a
+    revision, 0 if it is not.
+    """
     again = repeats >= 2 and profile is Profile.NATIVE
     match verdict:
         case CannotRead(fault=fault):
@@ -159,9 +174,9 @@ def rejection(
             return _rejected_compat(verdict)
         case Rejected(problems=(first, *_)) if again:
             words = f"The first problem alone: {sentence(first)}. Change that value, or send another result."
-            return _NOTHING_CHANGED + words
+            return _NOTHING_CHANGED + words + _revisable(kept)
         case Rejected():
-            return _rejected(verdict, channel)
+            return _rejected(verdict, channel, kept)
         case _:
             assert_never(verdict)
 
@@ -197,19 +212,27 @@ _BEYOND_SCHEMA: Final = frozenset(
 )
 """Keywords of problems that an object may have which fits its schema."""
 _NOTHING_CHANGED: Final = "Nothing changed: this is what was already rejected. "
+_OF_REVISION: Final = "patch"
+"""The keyword of problems of a revision itself (`contract.revision`)."""
+_NOT_REVISED: Final = (
+    "The revision was not applied, and the draft is as it was. Correct this and call RevisedOutput again, or call "
+    "StructuredOutput with the whole result:"
+)
 
 
-def _rejected(verdict: Rejected, channel: Channel) -> str:
+def _rejected(verdict: Rejected, channel: Channel, kept: int) -> str:
+    if verdict.problems and all(p.keyword == _OF_REVISION for p in verdict.problems):
+        return _bounded(_NOT_REVISED, (f"- {sentence(p)}" for p in verdict.problems), verdict.total)
     how = "answer with the whole JSON object" if channel is Channel.NATIVE else "call StructuredOutput"
     beyond = bool(verdict.problems) and all(p.keyword in _BEYOND_SCHEMA for p in verdict.problems)
     what = "fits the schema, but it was not accepted" if beyond else "does not match the schema"
     head = f"The output {what}. Correct these and {how} again:"
-    return _bounded(head, (f"- {sentence(p)}" for p in verdict.problems), verdict.total)
+    return _bounded(head, (f"- {sentence(p)}" for p in verdict.problems), verdict.total, _revisable(kept))
 
 
-def _bounded(head: str, lines: Iterable[str], total: int) -> str:
-    """Head and as many lines as the budget holds; how many more there are is said."""
-    out, left = [head], FEEDBACK_BYTES - len(head.encode()) - 40
+def _bounded(head: str, lines: Iterable[str], total: int, tail: str = "") -> str:
+    """Head, as many lines as the budget holds, and the tail; how many more lines there are is said."""
+    out, left = [head], FEEDBACK_BYTES - len(head.encode()) - len(tail.encode()) - 40
     for line in lines:
         left -= len(line.encode()) + 1
         if left < 0:
@@ -217,7 +240,7 @@ def _bounded(head: str, lines: Iterable[str], total: int) -> str:
         out.append(line)
     if total >= len(out):
         out.append(f"+{total - len(out) + 1} more")
-    return "\n".join(out)
+    return "\n".join(out) + tail
 
 
 def _line(text: str) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lastcall.contract import Contract, hook_words, wording
-from lastcall.contract.finishing_tools import DECLINE, FINISH, is_finishing, is_revision, read_decline
+from lastcall.contract.finishing_tools import DECLINE, is_finishing, is_revision, read_decline
 from lastcall.contract.salvage import candidates
 from lastcall.contract.suspicion import WRAPPED, degenerate
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInput
@@ -23,6 +23,7 @@ from lastcall.contract.wrapping import WRAP
 from lastcall.core import hooking
 from lastcall.core import records as r
 from lastcall.core.actions import CancelCalls, RunChecks, RunTool
+from lastcall.core.naming import text_id
 from lastcall.core.revisions import Whole, kept_as, offers_revision, shown, whole_of
 from lastcall.core.sight import sight_of
 from lastcall.core.state import RunState
@@ -40,25 +41,6 @@ REVISED = "revised"
 """The source of an object that a revision made of a draft."""
 
 
-def distinct(draft: Draft, call: ToolCall, message_id: MessageId) -> ToolCall:
-    """`call` as one of `message_id`, its id one that no earlier call of the session has (models and servers repeat ids)."""
-    free = _free_id(call.call_id or CallId("call"), draft.state)
-    if free == call.call_id and message_id == call.message_id:
-        return call
-    taken = free != call.call_id
-    given = call.call_id if taken else CallId("")
-    return replace(call, call_id=free, message_id=message_id, made_id=call.made_id or taken, given_id=given)
-
-
-def as_seen(draft: Draft, call: ToolCall) -> ToolCall:
-    """`call` as the history shows it: in compat with the values that the reference coerces, else as the model wrote it."""
-    contract = draft.state.contract
-    if contract is None or call.name != FINISH or isinstance(call.arguments, Unreadable):
-        return call
-    text = contract.as_seen(call.arguments.text)
-    return call if text is None else replace(call, arguments=Arguments(text, call.arguments.duplicates))
-
-
 def take_reply(draft: Draft) -> None:
     """Take what a complete reply holds: its calls, unless they were taken block by block, or its text as the object."""
     state = draft.state
@@ -66,7 +48,7 @@ def take_reply(draft: Draft) -> None:
         for call in state.reply.calls:
             take(draft, call)
     if state.contract is not None and _is_object_text(state):
-        origin = _Origin(_text_id(state), state.reply.message_ids[-1], "native_format")
+        origin = _Origin(text_id(state), state.reply.message_ids[-1], "native_format")
         _judge(draft, origin, Arguments(state.reply.text), state.contract)
     elif (
         state.contract is not None and state.policy.salvages and not state.reply.calls and not state.contract.has_checks
@@ -140,7 +122,7 @@ def answer_cut_off(draft: Draft) -> None:
             _note_attempt(draft, _Origin(call.call_id, call.message_id), _text(call), VerdictKind.CUT_OFF)
         answer(draft, call, ResultKind.CUT_OFF, wording.cut_off_call(state.reply.stop_reason), is_error=True)
     if _is_object_text(state):
-        origin = _Origin(_text_id(state), state.reply.message_ids[-1])
+        origin = _Origin(text_id(state), state.reply.message_ids[-1])
         _note_attempt(draft, origin, state.reply.text, VerdictKind.CUT_OFF)
 
 
@@ -243,7 +225,7 @@ def _salvage(draft: Draft, contract: Contract) -> None:
         verdict = contract.judge(Arguments(wrapped), sight)
         guarded = _guard(draft, verdict) if isinstance(verdict, Accepted) else verdict
         if isinstance(guarded, Accepted):
-            call_id = _text_id(state)
+            call_id = text_id(state)
             if guarded.checks:
                 draft.note(r.Checked(call_id, tuple(replace(c, call_id=call_id) for c in guarded.checks), passed=True))
             salvaged = RunWarning("salvaged", "the object was found in a reply of prose; it was not sent in a call")
@@ -407,18 +389,6 @@ def _is_object_text(state: RunState) -> bool:
     """Whether the reply's text is an attempt: the object comes as text, and there is nothing else in the reply."""
     native = state.channel is Channel.NATIVE and state.contract is not None
     return native and bool(state.reply.text) and not state.reply.calls
-
-
-def _text_id(state: RunState) -> CallId:
-    """An id for an attempt without a call: its message's, with a number where a server repeats those."""
-    return _free_id(CallId(state.reply.message_ids[-1]), state)
-
-
-def _free_id(wanted: CallId, state: RunState) -> CallId:
-    n, free = 2, wanted
-    while free in state.call_ids or any(a.call_id == free for a in state.attempts):
-        n, free = n + 1, CallId(f"{wanted}_{n}")
-    return free
 
 
 def _text(call: ToolCall) -> str:

@@ -19,7 +19,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from lastcall.contract import hook_words, wording
-from lastcall.core import calls, hooking, notes
+from lastcall.core import calls, hooking, naming, notes
 from lastcall.core import events as e
 from lastcall.core import records as r
 from lastcall.core.actions import AskModel, CancelCalls, CancelRequest
@@ -210,7 +210,7 @@ def _heard(
 def _block_ended(draft: Draft, event: e.BlockEnded) -> None:
     block = event.block
     if isinstance(block, ToolCall):
-        block = calls.as_seen(draft, calls.distinct(draft, block, event.message_id))
+        block = naming.as_seen(draft, naming.distinct(draft, block, event.message_id))
     draft.note(r.BlockSaid(event.request, event.message_id, block, event.uuid))
     if isinstance(block, ToolCall) and draft.state.policy.eager:
         calls.take(draft, block)

@@ -32,8 +32,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     `guards_degenerate`: an object that lost what a rejected draft held is sent back once. `continues` times in a row a
     reply that was cut off or paused is asked to go on. `stop_blocks` times Stop hooks may keep a run from ending
     (`None`: always). `nudges_silence`: a reply without visible output is asked for one before anything else.
-    `salvages`: a reply in prose is searched for the object. `joins_user_text`: user messages are put together as the
-    reference does.
+    `salvages`: a reply in prose is searched for the object. `revises`: a large rejected draft may be corrected by a patch.
+    `joins_user_text`: user messages are put together as the reference does.
 
     `compacts`: a history that the model's window does not hold is made shorter, with `compact_after_turns` also every so
     many replies.
@@ -53,6 +53,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     reserves: bool = True
     declines: bool = True
     cuts_repeats: bool = True
+    revises: bool = True
     guards_degenerate: bool = True
     continues: int = 3
     compacts: bool = True
@@ -79,6 +80,7 @@ def compat(**choices: object) -> Policy:
         reserves=False,
         declines=False,
         cuts_repeats=False,
+        revises=False,
         guards_degenerate=False,
         stop_blocks=None,
         compacts=False,

@@ -7,6 +7,7 @@ choice are true by construction; nothing is edited on the way.
 from __future__ import annotations
 
 from lastcall.contract import Contract
+from lastcall.core.revisions import offers_revision
 from lastcall.core.state import RunState
 from lastcall.nouns.request import Channel, Choice, ModelRequest
 from lastcall.nouns.tools import ToolDefinition
@@ -22,7 +23,11 @@ def build_request(state: RunState) -> ModelRequest:
     finishing: tuple[ToolDefinition, ...] = ()
     native_format = None
     if contract is not None and channel is Channel.TOOL:
-        finishing = contract.finishing_tools(declines=state.policy.declines, strict_rules=state.setting.strict_rules)
+        finishing = contract.finishing_tools(
+            declines=state.policy.declines,
+            revises=offers_revision(state),
+            strict_rules=state.setting.strict_rules,
+        )
     elif contract is not None:
         native_format = contract.wire_output
     return ModelRequest(

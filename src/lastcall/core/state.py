@@ -238,7 +238,7 @@ class RunState(Struct, frozen=True, kw_only=True):
 
 def _gist(attempt: Attempt) -> object:
     """What makes two attempts the same: figures of problems are left out, a journal does not keep their types."""
-    return attempt.draft, [(p.path, p.keyword, p.message) for p in attempt.problems]
+    return attempt.draft, attempt.sent, [(p.path, p.keyword, p.message) for p in attempt.problems]
 
 
 def begin(setting: Setting) -> RunState:

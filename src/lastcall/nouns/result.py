@@ -237,7 +237,8 @@ class Attempt(Struct, frozen=True, tag=True):
     """One finishing call.
 
     `n` counts from 1 within the user message; `draft` is the JSON text of what was sent (empty for a decline); `before` is
-    the verdict that a retraction replaced; `request` is the number of the request whose reply it came in.
+    the verdict that a retraction replaced; `request` is the number of the request whose reply it came in. A revision's
+    draft is the whole that it made of the draft of attempt `base`; one that made none has no draft, only what was `sent`.
     """
 
     n: int
@@ -248,6 +249,8 @@ class Attempt(Struct, frozen=True, tag=True):
     draft: str = ""
     before: VerdictKind | None = None
     request: int = 0
+    base: int = 0
+    sent: str = ""
 
 
 class RunWarning(Struct, frozen=True, tag=True):

@@ -366,6 +366,7 @@ def attempt_value(attempt: Attempt) -> Frame:
         "model": attempt.model,
         "verdict": attempt.verdict.value,
         "problems": [_problem_value(p) for p in attempt.problems],
+        **({"source": "revised", "base": attempt.base} if attempt.base else {}),
     }
 
 

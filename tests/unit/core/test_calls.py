@@ -18,7 +18,7 @@ from lastcall.nouns.hooks import HookDecision, HookPoint, HookVerdict
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.request import Channel
 from lastcall.nouns.result import Answered, Attempt, RunWarning, VerdictKind
-from lastcall.nouns.tools import Arguments, ResultKind, ToolResult, Unreadable, UnreadableCause
+from lastcall.nouns.tools import ResultKind, ToolResult, Unreadable, UnreadableCause
 from machine_tools import (
     BAD,
     CHECKED,
@@ -47,44 +47,6 @@ def run(policy: Any = None, contract: Any = None, **setting: Any) -> Play:
 
 def contents(records: list[r.Record]) -> list[str]:
     return [x.result.content for x in records if isinstance(x, r.CallAnswered)]
-
-
-# -- ids ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_repeated_id_is_made_distinct_and_marked():
-    play = run()
-    play.reply(call("c1"), call("c1"), call("c1"))
-    assert [(c.call_id, c.made_id) for c in play.state.reply.calls] == [("c1", False), ("c1_2", True), ("c1_3", True)]
-
-
-def test_a_call_without_an_id_gets_one():
-    play = run()
-    play.reply(call(""), call(""))
-    assert [(c.call_id, c.made_id) for c in play.state.reply.calls] == [("call", True), ("call_2", True)]
-
-
-def test_ids_are_distinct_through_the_session_also_from_those_taken_back():
-    play = run()
-    play.starts()
-    play.says(call("c1"))
-    play.retries()
-    play.reply(call("c1"))
-    assert [c.call_id for c in play.state.reply.calls] == ["c1_2"]
-
-
-def test_a_call_belongs_to_the_message_that_it_came_in():
-    play = run()
-    play.starts("msg_a")
-    play.hear(e.BlockEnded(1, "msg_a", call("c1", message_id="msg_b"), "u"))
-    assert play.state.reply.calls == (call("c1", message_id="msg_a"),)
-
-
-def test_an_id_that_the_model_sent_is_kept():
-    play = run()
-    play.starts()
-    play.says(replace(call("c1"), made_id=True))
-    assert play.state.reply.calls[0].made_id
 
 
 # -- judging --------------------------------------------------------------------------------------------------------
@@ -134,24 +96,6 @@ def test_compat_refuses_an_input_that_is_no_object_in_the_references_words():
     records = play.says(finish("c1", "[]"))
     assert [p.keyword for p in play.state.attempts[0].problems] == ["input"]
     assert contents(records)[0].startswith("<tool_use_error>InputValidationError: StructuredOutput failed due to")
-
-
-def test_compat_shows_the_coerced_input_in_the_history_and_native_what_was_written():
-    for policy, contract, shown in (
-        (compat(), COMPAT_CONTRACT, '{"title":"Disk","count":3}'),
-        (native(), contract_of(), '{"title":"Disk","count":"3"}'),
-    ):
-        play = run(policy, contract)
-        play.starts()
-        play.says(finish("c1", '{"title":"Disk","count":"3"}'))
-        assert play.state.reply.calls[0].arguments == Arguments(shown)
-
-
-def test_compat_leaves_what_cannot_be_coerced():
-    play = run(compat(), COMPAT_CONTRACT)
-    play.starts()
-    play.says(finish("c1", BROKEN), finish("c2", "[]"), call("c3", "Read", '{"count":"3"}'))
-    assert [c.arguments for c in play.state.reply.calls] == [BROKEN, Arguments("[]"), Arguments('{"count":"3"}')]
 
 
 def test_compat_denies_the_finishing_tool_where_a_rule_does():

@@ -20,7 +20,7 @@ def test_the_compat_profile_does_none_of_it():
     assert compat() == Policy(
         profile=Profile.COMPAT, max_attempts=5, max_turns=None, max_budget_usd=None, deadline_s=None, eager=True,
         takes_cut_calls=True, holds=False, forces=False, reserves=False, declines=False, cuts_repeats=False,
-        guards_degenerate=False, continues=3, compacts=False, stop_blocks=None, nudges_silence=True, joins_user_text=True,
+        revises=False, guards_degenerate=False, continues=3, compacts=False, stop_blocks=None, nudges_silence=True, joins_user_text=True,
     )  # fmt: skip
 
 
