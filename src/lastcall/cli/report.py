@@ -12,24 +12,28 @@ from lastcall.wire.frames import Frame
 from lastcall.wire.json import encode_value
 
 
-def check_report(path: str) -> None:
+def check_report(path: str, flag: str = "--report") -> None:
     """Refuse a place that cannot take the report, before anything is spent. Raises `BadConfig`."""
     target = os.path.realpath(path)
     if os.path.isdir(target):  # noqa: PTH112
         raise BadConfig(
-            "the report cannot be written: this is a directory", hint="Name a file.", where=f"--report {path}"
+            "the report cannot be written: this is a directory", hint="Name a file.", where=f"{flag} {path}"
         )
     folder = os.path.dirname(target)  # noqa: PTH120
     if not path or not os.path.isdir(folder):  # noqa: PTH112
         raise BadConfig(
-            "the report cannot be written: its folder is not there", hint="Make it first.", where=f"--report {path}"
+            "the report cannot be written: its folder is not there", hint="Make it first.", where=f"{flag} {path}"
         )
 
 
 def write_report(path: str, frame: Frame) -> None:
     """Write the envelope in place of whatever was there. Raises `BadConfig` when it cannot be written."""
+    write_file(path, encode_value(frame) + b"\n")
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write a file in place of whatever was there. Raises `BadConfig` when it cannot be written."""
     target = os.path.realpath(path)
-    data = encode_value(frame) + b"\n"
     try:
         if os.path.exists(target) and not os.path.isfile(target):  # noqa: PTH110, PTH113
             with open(target, "wb") as file:  # noqa: PTH123

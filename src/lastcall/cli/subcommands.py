@@ -15,6 +15,7 @@ SUBCOMMANDS: Final[dict[str, tuple[str, str]]] = {
         "lastcall.cli.verify:verify_envelope",
         "An envelope against its receipt, contract and journal, offline.",
     ),
+    "probe": ("lastcall.cli.probe:probe", "How a model behaves against each kind of constraint, measured."),
     "doctor": ("lastcall.cli.doctor:doctor", "What is configured, what would be used, what is missing."),
 }
 """name -> (module:click command, what it does)"""
