@@ -32,7 +32,9 @@ class ToolKit:
     """The tools of a session. `permissions` may change between calls (`set_mode`)."""
 
     def __init__(self, config: RunConfig, client: ClientSide = NOBODY, *, sparing: bool = False) -> None:
-        """`sparing`: each tool on offer costs the model seconds, so it is only `Read` unless more are named."""
+        """`sparing`: a small model on this machine. Each tool on offer costs it seconds, so it is only `Read` unless more
+        are named, and it takes no images.
+        """
         home = config.environment.get("HOME", "")
         workspace = Workspace(config.cwd, config.add_dirs, home=home)
         self.permissions = Permissions(
@@ -58,7 +60,7 @@ class ToolKit:
             seen=FilesSeen(),
             rules=self.permissions,
             profile=config.profile,
-            images=True,
+            images=not sparing,
             environment=config.environment,
         )
         self._profile: Profile = config.profile

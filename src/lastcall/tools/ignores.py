@@ -124,7 +124,8 @@ def parse_lines(content: bytes) -> tuple[_Lines, ...]:
             continue
         if not runs or runs[-1][0] is bool(leaves_out):
             runs.append((not leaves_out, [], []))
-        runs[-1][2 if text.rstrip(" ").endswith("/") else 1].append(plain)
+        _, names, folders = runs[-1]
+        (folders if text.rstrip(" ").endswith("/") else names).append(plain)
     return tuple(_Lines(keeps, _any_of(names), _any_of(folders)) for keeps, names, folders in reversed(runs))
 
 

@@ -293,5 +293,5 @@ def test_the_definition_tells_the_model_what_the_tool_takes():
     assert definition.name == "Read"
     assert definition.read_only
     assert definition.input_schema["required"] == ["file_path"]
-    assert set(definition.input_schema["properties"]) == {"file_path", "offset", "limit"}
+    assert set(definition.input_schema["properties"]) == {"file_path", "offset", "limit", "pages"}
     assert ReadFile().subject({"file_path": "x"}) == PathSubject("x")
