@@ -32,9 +32,7 @@ class ToolKit:
     """The tools of a session. `permissions` may change between calls (`set_mode`)."""
 
     def __init__(self, config: RunConfig, client: ClientSide = NOBODY, *, sparing: bool = False) -> None:
-        """`sparing`: a small model on this machine. Each tool on offer costs it seconds, so it is only `Read` unless more
-        are named, and it takes no images.
-        """
+        """`sparing`: for a small model. It is offered `Read` alone unless more tools are named, and takes no images."""
         home = config.environment.get("HOME", "")
         workspace = Workspace(config.cwd, config.add_dirs, home=home)
         self.permissions = Permissions(

@@ -67,11 +67,16 @@ class Ignores(Struct, frozen=True):
         if not self.in_repository:
             return False
         for level in self.levels:
-            inner = level.above + path[level.cut :]
+            inner = _in_bytes(level.above + path[level.cut :])
             for lines in level.lines:
                 if lines.match(inner, folder=folder):
                     return not lines.keeps
         return False
+
+
+def _in_bytes(path: str) -> str:
+    """One character for each byte: in these files `?` means one byte, whatever the encoding."""
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
 def ignores_above(top: str, workspace: Workspace) -> Ignores:
@@ -112,7 +117,7 @@ def parse_lines(content: bytes) -> tuple[_Lines, ...]:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415
 
     runs: list[tuple[bool, list[str], list[str]]] = []
-    for line in content.decode("utf-8", "surrogateescape").split("\n"):
+    for line in content.decode("latin-1").split("\n"):
         text = line.removesuffix("\r")
         try:
             expression, leaves_out = GitIgnoreSpecPattern.pattern_to_regex(text)

@@ -18,7 +18,11 @@ def test_images_are_shown_to_models_that_take_them_only(tmp_path, small):
     (tmp_path / "a.png").write_bytes(PNG)
     kit = ToolKit(RunConfig(cwd=str(tmp_path)), sparing=small)
     call = ToolCall(CallId("c1"), MessageId("m1"), "Read", Arguments('{"file_path": "a.png"}'))
-    result = anyio.run(kit.run, call, anyio.CancelScope())
+
+    async def run():
+        return await kit.run(call, anyio.CancelScope())
+
+    result = anyio.run(run)
     assert result.kind is (ResultKind.FAILED if small else ResultKind.OK)
     assert result.blocks is not small
 

@@ -96,7 +96,7 @@ PATTERNS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_the_same_files_are_left_out_as_by_ripgrep(tmp_path_factory, data):
     rg = needs.program("rg")
