@@ -108,6 +108,8 @@ def test_every_exception_is_caught_only_where_code_of_others_runs_and_at_the_ver
         "cli.run",
         "api.rules",
         "tools.mcp",
+        "server.desk",
+        "server.house",
     }
 
 

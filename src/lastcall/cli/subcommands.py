@@ -6,10 +6,12 @@ from importlib import import_module
 from typing import Final
 
 SUBCOMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "batch": ("lastcall.cli.batch:batch", "One prompt and one contract for every row of a file."),
     "schema": ("lastcall.cli.schema:schema", "Check, convert, explain a schema, or show a sample."),
     "models": ("lastcall.cli.models:models", "List, pull, verify or remove embedded models."),
     "sessions": ("lastcall.cli.sessions:sessions", "List, show, resume, remove or export sessions."),
     "replay": ("lastcall.cli.replay:replay_session", "A recorded session against today's contract, offline."),
+    "serve": ("lastcall.cli.serve:serve", "Serve runs over HTTP."),
     "mcp": ("lastcall.cli.mcp_server:serve_mcp", "Serve the tool run over MCP."),
     "verify": (
         "lastcall.cli.verify:verify_envelope",

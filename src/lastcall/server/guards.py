@@ -1,0 +1,191 @@
+"""What every request passes before anything looks at it: its host, its framing, its size, its speed.
+
+A browser that was led astray (DNS rebinding, a form on a foreign page) is a client too, so a server without tokens looks
+at `Host` and `Origin`, and takes bodies only as JSON, which no page may send elsewhere without being asked first; this
+server answers no such question.
+
+Must not go in here: who may do what (`server.doors`), routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+import anyio
+from starlette.responses import Response
+
+from lastcall.server.answers import Refusal, refuse
+from lastcall.server.metrics import Metrics
+from lastcall.server.settings import LOOPBACK, ServerSettings
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_QUERY_BYTES: Final = 2_048
+_HEADERS: Final = {
+    b"x-content-type-options": b"nosniff",
+    b"cache-control": b"no-store",
+    b"referrer-policy": b"no-referrer",
+    b"x-frame-options": b"DENY",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+}
+"""Said with each answer that does not say otherwise."""
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class ClientTooSlow(Exception):  # noqa: N818 -- named for what happened; never leaves this module's `Guard`
+    """The client takes nothing of its answer."""
+
+
+class Guard:
+    """The ASGI application around the routes."""
+
+    def __init__(self, app: App, settings: ServerSettings, metrics: Metrics) -> None:
+        self._app = app
+        self._settings = settings
+        self._metrics = metrics
+        self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] != "http":
+            return
+        outgoing = _Outgoing(send, self._settings.patience_s)
+        refusal = self._refusal(scope)
+        try:
+            if refusal is not None:
+                await self._answer(refuse(refusal), refusal, scope, receive, outgoing.send)
+                return
+            incoming = _Incoming(receive, self._settings)
+            try:
+                await self._app(scope, incoming.receive, outgoing.send)
+            except _Stopped as stopped:
+                if not outgoing.began:
+                    await self._answer(refuse(stopped.refusal), stopped.refusal, scope, receive, outgoing.send)
+        except ClientTooSlow:
+            return  # the connection is closed by whoever serves
+        finally:
+            if outgoing.status:
+                route = getattr(scope.get("route"), "path", "other")
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                self._metrics.answered(route, method, outgoing.status)
+
+    async def _answer(self, answer: Response, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+        self._metrics.refused(refusal.code)
+        answer.headers["connection"] = "close"  # what is left of the request is not read
+        await answer(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        """Why the request is not let through, from its head alone."""
+        names = [name for name, _ in scope["headers"]]
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if len(scope.get("query_string", b"")) > _QUERY_BYTES:
+            return Refusal(414, "query_too_long", f"the query is longer than {_QUERY_BYTES} bytes")
+        twice = {b"host", b"content-length", b"transfer-encoding", b"authorization", b"content-type"}
+        if any(name in twice for name in names if names.count(name) > 1):
+            return Refusal(400, "bad_framing", "a header stands twice that may stand once")
+        if "transfer-encoding" in headers and "content-length" in headers:
+            return Refusal(400, "bad_framing", "the request says in two ways how long it is")
+        host = headers.get("host", "")
+        if not self._knows(host):
+            words = f"this server is not {host[:200]!r}" if host else "the request does not say whom it is for"
+            return Refusal(421, "unknown_host", words, hint="Its operator may name hosts with --allow-host.")
+        if scope["method"] not in _READS and not _same_origin(headers.get("origin"), host):
+            return Refusal(403, "foreign_origin", "pages of other sites may not ask this server")
+        length = headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._settings.body_bytes:
+            return _too_large(self._settings)
+        if scope["method"] == "POST" and _has_body(headers) and not _is_json(headers.get("content-type", "")):
+            return Refusal(415, "not_json", "bodies are taken as application/json")
+        return None
+
+    def _knows(self, host: str) -> bool:
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        name = name.strip("[]").lower()
+        if name in self._hosts:
+            return True
+        if self._settings.on_loopback:
+            return name in LOOPBACK
+        return not self._hosts and bool(host)
+
+
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
+
+
+def _same_origin(origin: str | None, host: str) -> bool:
+    return origin is None or origin.partition("://")[2].lower() == host.lower()
+
+
+def _has_body(headers: dict[str, str]) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def _is_json(content_type: str) -> bool:
+    return content_type.partition(";")[0].strip().lower() == "application/json"
+
+
+def _too_large(settings: ServerSettings) -> Refusal:
+    return Refusal(413, "body_too_large", f"the body is longer than {settings.body_bytes} bytes")
+
+
+class _Stopped(Exception):  # noqa: N818 -- carries the refusal to the guard
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+
+
+class _Incoming:
+    """The body as it arrives: counted, and waited for only so long."""
+
+    def __init__(self, receive: Receive, settings: ServerSettings) -> None:
+        self._receive = receive
+        self._settings = settings
+        self._until: float | None = None
+        self._bytes = 0
+        self._whole = False
+
+    async def receive(self) -> Message:
+        """The next piece; after the whole body whatever the client does, however long that takes."""
+        if self._whole:
+            return await self._receive()
+        if self._until is None:
+            self._until = anyio.current_time() + self._settings.patience_s
+        message: Message | None = None
+        with anyio.move_on_at(self._until):
+            message = await self._receive()
+        if message is None:
+            words = f"the request did not arrive within {self._settings.patience_s:g} seconds"
+            raise _Stopped(Refusal(408, "too_slow", words))
+        if message["type"] == "http.request":
+            self._bytes += len(message.get("body", b""))
+            self._whole = not message.get("more_body", False)
+            if self._bytes > self._settings.body_bytes:
+                raise _Stopped(_too_large(self._settings))
+        return message
+
+
+class _Outgoing:
+    """The answer as it leaves: with the headers that all have, and waited for only so long a piece."""
+
+    def __init__(self, send: Send, patience_s: float) -> None:
+        self._send = send
+        self._patience_s = patience_s
+        self.began = False
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        """Send a piece. Raises `ClientTooSlow`."""
+        if message["type"] == "http.response.start":
+            self.began = True
+            self.status = message["status"]
+            said = {name.lower() for name, _ in message["headers"]}
+            added = [(name, text) for name, text in _HEADERS.items() if name not in said]
+            message = {**message, "headers": [*message["headers"], *added]}
+        with anyio.move_on_after(self._patience_s) as patience:
+            await self._send(message)
+        if patience.cancelled_caught:
+            raise ClientTooSlow

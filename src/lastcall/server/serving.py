@@ -1,0 +1,197 @@
+"""A server put together and served until a signal: routes behind the guard, uvicorn in front, the house behind.
+
+On SIGTERM and SIGINT nothing new is taken; what runs may end within the time that the operator gave; what does not is let
+go, and is gone on with by the next server that looks.
+
+Must not go in here: answers, rules of who may do what.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import h11
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from lastcall.errors import BadConfig
+from lastcall.server import answers
+from lastcall.server.answers import Refusal
+from lastcall.server.doors import Doors
+from lastcall.server.guards import Guard
+from lastcall.server.house import House
+from lastcall.server.metrics import Metrics
+from lastcall.server.routes import Routes
+from lastcall.server.settings import ServerSettings
+from lastcall.server.tokens import any_valid
+
+if TYPE_CHECKING:
+    import asyncio
+
+_HEAD_BYTES: Final = 32 * 1024
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_LAST_S: Final = 5
+"""How long clients may take for the last piece of their answers, once no run goes on."""
+
+
+def routes_of(house: House) -> list[Route]:
+    """All routes. Their documentation is in `server.openapi`, and a test compares the two."""
+    doors = Doors(house)
+    own = Routes(house, doors)
+    wrap = own.answering
+    return [
+        Route("/", wrap(own.home), methods=["GET"]),
+        Route("/healthz", wrap(own.healthy), methods=["GET"]),
+        Route("/readyz", wrap(own.ready), methods=["GET"]),
+        Route("/metrics", wrap(own.metrics), methods=["GET"]),
+        Route("/v1/runs", wrap(own.begin), methods=["POST"]),
+        Route("/v1/runs", wrap(own.several), methods=["GET"]),
+        Route("/v1/runs/{run_id}", wrap(own.one), methods=["GET"]),
+        Route("/v1/runs/{run_id}/events", wrap(own.events), methods=["GET"]),
+        Route("/v1/runs/{run_id}/cancel", wrap(own.cancel), methods=["POST"]),
+        Route("/v1/contracts/check", wrap(own.check), methods=["POST"]),
+    ]
+
+
+def application(house: House) -> Guard:
+    """The ASGI application of a house."""
+
+    async def unknown(request: Request, error: Exception) -> Response:  # noqa: ARG001 -- Starlette's signature
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        codes = {404: ("no_such_route", "there is nothing here"), 405: ("wrong_method", "not by this method")}
+        code, words = codes.get(status, ("internal", "a fault of lastcall"))
+        answer = answers.refuse(Refusal(status, code, words))
+        answer.headers.update(getattr(error, "headers", None) or {})
+        return answer
+
+    app = Starlette(routes=routes_of(house), exception_handlers={HTTPException: unknown})
+    app.router.redirect_slashes = False
+    return Guard(app, house.settings, house.metrics)
+
+
+class _PatientProtocol(H11Protocol):
+    """The protocol of uvicorn, but a request's head has to arrive within `patience_s`, on a kept connection too."""
+
+    patience_s: float = 30.0
+    _slow: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        waits = self.conn.their_state is h11.IDLE
+        if waits and self._slow is None:
+            self._wait()
+        elif not waits:
+            self._stop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._slow = self.loop.call_later(self.patience_s, self._too_slow)
+
+    def _stop(self) -> None:
+        if self._slow is not None:
+            self._slow.cancel()
+            self._slow = None
+
+    def _too_slow(self) -> None:
+        self._slow = None
+        if self.conn.their_state is h11.IDLE and (self.cycle is None or self.cycle.response_complete):
+            self.transport.abort()
+
+
+class _Server(uvicorn.Server):
+    """The server of uvicorn, which lets the house drain before it waits for the connections."""
+
+    def __init__(self, config: uvicorn.Config, house: House) -> None:
+        super().__init__(config)
+        self._house = house
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._house.drain()
+        for server in self.servers:
+            server.close()
+        await self._house.drained(self._house.settings.drain_s)
+        await super().shutdown(sockets)
+
+
+async def serve(settings: ServerSettings, listening: Callable[[str], None]) -> None:
+    """Serve until a signal. `listening` is told the address. Raises `BadConfig`, `StorageError`."""
+    metrics = Metrics()
+    sock = _bind(settings)
+    try:
+        async with House(settings, metrics) as house:
+            await _demand_token(house)
+            config = uvicorn.Config(
+                application(house),
+                http=type("Protocol", (_PatientProtocol,), {"patience_s": settings.patience_s}),
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                h11_max_incomplete_event_size=_HEAD_BYTES,
+                limit_concurrency=settings.connections,
+                timeout_keep_alive=15,
+                timeout_graceful_shutdown=_LAST_S,
+                backlog=2048,
+            )
+            before = {number: signal.signal(number, _heard) for number in _SIGNALS}
+            try:
+                listening(_address(sock))
+                await _Server(config, house).serve([sock])
+            finally:
+                for number, old in before.items():
+                    signal.signal(number, old)
+    finally:
+        sock.close()
+
+
+def _heard(number: int, frame: object) -> None:
+    """The signal is raised once more by uvicorn when it is done; by then it has been heeded."""
+
+
+def _bind(settings: ServerSettings) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        sock = socket.socket(family, kind, protocol)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BadConfig(
+            f"the address cannot be used: {why}", hint="Choose another.", where=f"{settings.host}:{settings.port}"
+        ) from None
+    return sock
+
+
+def _address(sock: socket.socket) -> str:
+    host, port = sock.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def _demand_token(house: House) -> None:
+    """No server is open to a network without somebody having said so."""
+    settings = house.settings
+    if settings.on_loopback or settings.insecure or await house.read(any_valid):
+        return
+    raise BadConfig(
+        f"{settings.host} can be reached by others, and there is no token",
+        hint="Make one (lastcall serve token create NAME), or say --insecure.",
+        where="--host",
+    )
