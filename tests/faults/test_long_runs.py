@@ -7,11 +7,13 @@ import json
 import anyio
 import pytest
 
+from lastcall.cli.exits import exit_code
 from lastcall.contract import compile_contract
 from lastcall.contract.parse import parse_schema
+from lastcall.core.records import Compacted
 from lastcall.journal.load import load
 from lastcall.nouns.profile import Profile
-from lastcall.nouns.result import Failed, FailureKind
+from lastcall.nouns.result import Limit, Stopped
 from lastcall.providers.scripted import scripted_provider
 from lastcall.runtime.client import ClientSide
 from lastcall.runtime.config import RunConfig
@@ -31,6 +33,14 @@ class Service:
         self.made = 0
         self.refused = 0
         self.unpaired = 0
+        self.summed = 0
+
+    def summary(self, body):
+        """The model's notes of the turns that are left out; their request is within the window too."""
+        assert len(json.dumps(body)) // 4 <= WINDOW
+        assert not body.get("tools")
+        self.summed += 1
+        return f"Summary {self.summed}: {self.made} turns are done."
 
     def reply(self, body):
         tokens = len(json.dumps(body)) // 4
@@ -60,7 +70,7 @@ def well_formed(messages):
     )
 
 
-def work(tmp_path, service, **choices):
+def work(tmp_path, service, summaries=None, **choices):
     done = []
 
     async def call(tool, arguments, context):
@@ -80,7 +90,10 @@ def work(tmp_path, service, **choices):
 
     async def main():
         async with open_session(
-            config, lambda _: Silent(), scripted_provider(service.reply), client=ClientSide(tools=(tool,))
+            config,
+            lambda _: Silent(),
+            scripted_provider(service.reply, summaries=summaries),
+            client=ClientSide(tools=(tool,)),
         ) as session:
             return await session.run("count")
 
@@ -100,11 +113,25 @@ def test_three_hundred_turns_in_a_window_of_twenty_thousand_tokens_end_in_the_ob
     assert load(str(journal)).records
 
 
+def test_the_same_with_summaries_by_the_model(tmp_path):
+    service = Service(300)
+    result, done = work(tmp_path, service, summaries=service.summary)
+    assert result.ok, result.reason
+    assert done == list(range(1, 301))
+    assert service.unpaired == 0
+    assert 1 <= service.refused <= 3
+    assert service.summed >= 2
+    journal = next((tmp_path / "state").rglob("long.jsonl"))
+    assert f"Summary {service.summed}: " in journal.read_text()
+    assert sum(isinstance(x, Compacted) and x.summarized for x in load(str(journal)).records) == service.summed
+
+
 def test_with_compaction_off_the_end_says_what_happened(tmp_path):
     result, done = work(tmp_path, Service(300), compacts=False)
-    assert isinstance(result.outcome, Failed)
-    assert result.outcome.kind is FailureKind.TOO_LONG
-    assert "too long" in result.reason
+    assert isinstance(result.outcome, Stopped)
+    assert result.outcome.limit is Limit.WINDOW
+    assert "no longer fits the model's window" in result.reason
+    assert exit_code(result.outcome, Profile.NATIVE) == 14
     assert 5 < len(done) < 100
 
 

@@ -11,6 +11,7 @@ from property_tapes import EXAMPLES, TAPES
 
 DECIDE, CALLS, EVOLVE = "lastcall.core.decide", "lastcall.core.calls", "lastcall.core.evolve"
 STATE, RESUME, HISTORY = "lastcall.core.state", "lastcall.core.resume", "lastcall.core.history"
+LIMITS = "lastcall.core.limits"
 
 BUGS = {
     "a request in flight is ignored": (
@@ -70,7 +71,7 @@ BUGS = {
         "    elif r.NudgeKind.ENFORCE not in state.nudges:",
         "    elif state.nudges.count(r.NudgeKind.ENFORCE) < 2:",
     ),
-    "never nudged and never ended": (DECIDE, "        _end(draft, _gave_up(state))", "        pass"),
+    "never nudged and never ended": (DECIDE, "        asking.end(draft, endings.gave_up(state))", "        pass"),
     "accepting without validating": (CALLS, "contract.judge(arguments)", "Accepted(arguments.text)"),
     "accepting text without validating": (
         CALLS,
@@ -100,7 +101,7 @@ BUGS = {
     ),
     "two calls share an id": (CALLS, "    while free in state.call_ids or any(", "    while any("),
     "the cap is not kept": (STATE, "len(self.attempts) >= self.policy.max_attempts", "False"),
-    "the turn limit is not kept": (DECIDE, "policy.max_turns is not None and state.replies >= policy.max_turns", "False"),
+    "the turn limit is not kept": (LIMITS, "policy.max_turns is not None and state.replies >= policy.max_turns", "False"),
     "a crash repeats what was done": (RESUME, "if t.read_only}", "}"),
     "a crash leaves half a reply": (
         EVOLVE,

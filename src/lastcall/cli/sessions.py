@@ -206,7 +206,7 @@ def _told(record: r.Record) -> str:  # noqa: C901, PLR0911, PLR0912 -- one line 
         case r.FallbackNoted():
             return f"fallback  {record.from_model} -> {record.to_model} ({record.trigger})"
         case r.Compacted():
-            return "history   made shorter"
+            return f"history   made shorter{', with a summary' if record.summarized else ''}"
         case r.Warned(warning=warning):
             return f"warning   {warning.message}"
         case r.Ended(outcome=outcome):

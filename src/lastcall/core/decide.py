@@ -13,23 +13,22 @@ Must not go in here: clocks, ids, I/O, logging, wording.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import assert_never
 
-from msgspec.structs import replace
-
-from lastcall.contract import hook_words, wording
-from lastcall.core import calls, hooking, naming, notes
+from lastcall.contract import hook_words, long_run_words, wording
+from lastcall.core import asking, calls, endings, hooking, naming, notes, summing
 from lastcall.core import events as e
 from lastcall.core import records as r
-from lastcall.core.actions import AskModel, CancelCalls, CancelRequest
-from lastcall.core.compaction import compact, history_size
+from lastcall.core.actions import CancelCalls
 from lastcall.core.evolve import PAUSE, TOOLS
-from lastcall.core.state import RunState, Said, Told
+from lastcall.core.limits import budget_blind, goes_in_circles, over_budget
+from lastcall.core.repeats import repeats
+from lastcall.core.state import RunState
 from lastcall.core.step import Draft, Step
+from lastcall.core.summing import Shortening, make_shorter
+from lastcall.core.window import WINDOW_FULL, refused_size
 from lastcall.nouns.hooks import HookPoint, HookVerdict
 from lastcall.nouns.ids import MessageId
-from lastcall.nouns.messages import AssistantMessage, UserMessage
 from lastcall.nouns.request import Choice
 from lastcall.nouns.result import (
     Answered,
@@ -37,11 +36,8 @@ from lastcall.nouns.result import (
     Declined,
     Failed,
     FailureKind,
-    GaveUp,
     Limit,
-    Outcome,
     OutOfAttempts,
-    Retracted,
     RunWarning,
     Signal,
     Stopped,
@@ -52,7 +48,7 @@ REFUSAL = "refusal"
 STREAM = "stream"
 """A feature of a deployment (`wire.dialect.Feature`) that nobody misses; without `TOOLS` the envelope's channel says so."""
 
-CUT_REASONS = frozenset({"max_tokens", REFUSAL, "model_context_window_exceeded"})
+CUT_REASONS = frozenset({"max_tokens", REFUSAL, WINDOW_FULL})
 """Stop reasons of a reply that was cut off; after all but a refusal the model may be asked to go on."""
 
 
@@ -70,12 +66,17 @@ def _apply(draft: Draft, event: e.Event) -> None:  # noqa: C901, PLR0912 -- one 
     match event:
         case e.Prompted():
             raise AssertionError("a prompt is not applied to a run")  # pragma: no cover
-        case e.ReplyStarted() | e.BlockEnded() | e.ReplyEnded() | e.RequestFailed() | e.Retrying() | e.FellBack():
+        case (
+            e.ReplyStarted()
+            | e.BlockEnded()
+            | e.ReplyEnded()
+            | e.RequestFailed()
+            | e.Retrying()
+            | e.FellBack()
+            | e.ChannelChanged()
+        ):
             if draft.state.outstanding and event.request == draft.state.asked:
                 _heard(draft, event)
-        case e.ChannelChanged():
-            if draft.state.outstanding and event.request == draft.state.asked:
-                _channel_changed(draft, event)
         case e.ToolFinished():
             if event.result.call_id in draft.state.running:
                 draft.note(r.CallAnswered(event.result, event.uuid, event.took_ms))
@@ -91,12 +92,12 @@ def _apply(draft: Draft, event: e.Event) -> None:  # noqa: C901, PLR0912 -- one 
                 draft.note(r.LimitNoted(limit, hit=False))
         case e.LimitHit(limit=limit):
             draft.note(r.LimitNoted(limit, hit=True))
-            _end(draft, _stopped(draft.state, limit))
+            asking.end(draft, endings.stopped(draft.state, limit))
         case e.Interrupted(signal=signal):
             calls.note_interrupt(draft)
-            _end(draft, Cancelled(signal))
+            asking.end(draft, Cancelled(signal))
         case e.Faulted(failure=failure):
-            _end(draft, failure)
+            asking.end(draft, failure)
         case _:
             assert_never(event)
 
@@ -111,83 +112,18 @@ def _prompted(draft: Draft, event: e.Prompted) -> None:
     started = r.Started(event.run_id, event.blocks, event.uuid, event.at)
     draft.note(started)
     if not hooking.ask_about_prompt(draft, started):
-        _ask(draft)
-
-
-def _ask(draft: Draft, *, choice: Choice = Choice.AUTO) -> None:
-    """Ask the model again, if the limits leave a turn for it. The last one that fits is a reserved last call."""
-    state = draft.state
-    limit = _limit_reached(state)
-    if state.exhausted and state.replies:
-        _end(draft, _spent(state))
-    elif limit is not None:
-        _end(draft, _stopped(state, limit))
-    else:
-        if _outgrown(state):
-            _compact(draft, refused=False)
-        reserved = state.policy.reserves and state.contract is not None and _last_that_fits(state)
-        forced = (reserved or choice is Choice.FINISH) and state.policy.forces and state.setting.forces
-        draft.note(r.Asked(state.asked + 1, Choice.FINISH if forced else Choice.AUTO, reserved))
-        draft.do(AskModel(draft.state.asked))
-
-
-def _compact(draft: Draft, *, refused: bool) -> bool:
-    """Make the history shorter; whether it could be."""
-    state = draft.state
-    shorter = compact(state.messages) if state.policy.compacts else None
-    if shorter is None:
-        return False
-    draft.note(r.Compacted(shorter, history_size(state.messages) if refused else None))
-    return True
-
-
-def _outgrown(state: RunState) -> bool:
-    """Whether the history is to be made shorter: the window would not hold it, or the caller's number of turns is up."""
-    every = state.policy.compact_after_turns
-    if every is not None and state.replies and state.replies % every == 0:
-        return True
-    if state.room is None:
-        return False
-    pending = UserMessage(tuple(x.block for x in state.pending if isinstance(x, Told)))
-    said = AssistantMessage(MessageId(""), tuple(x.block for x in state.pending if isinstance(x, Said)))
-    return history_size((*state.messages, said, pending)) > state.room * 9 // 10
-
-
-def _limit_reached(state: RunState) -> Limit | None:
-    policy = state.policy
-    for limit in Limit:
-        if limit in state.limits_hit:
-            return limit
-    if policy.max_turns is not None and state.replies >= policy.max_turns:
-        return Limit.TURNS
-    if _over_budget(state):
-        return Limit.BUDGET
-    return None
-
-
-def _over_budget(state: RunState, more: Decimal | None = None) -> bool:
-    budget = state.policy.max_budget_usd
-    spent = (state.cost_usd or Decimal(0)) + (more or Decimal(0))
-    return budget is not None and spent >= budget
-
-
-def _last_that_fits(state: RunState) -> bool:
-    """Whether the request about to be sent is the last one before a limit (it is taken to cost what the dearest did)."""
-    policy = state.policy
-    spent, budget = state.cost_usd, policy.max_budget_usd
-    last_turn = policy.max_turns is not None and state.replies + 1 >= policy.max_turns
-    last_money = budget is not None and spent is not None and spent + 2 * state.dearest_usd > budget
-    return last_turn or last_money or bool(state.limits_near)
+        asking.ask(draft)
 
 
 # -- the reply ------------------------------------------------------------------------------------------------------
 
 
-def _heard(
-    draft: Draft,
-    event: e.ReplyStarted | e.BlockEnded | e.ReplyEnded | e.RequestFailed | e.Retrying | e.FellBack,
-) -> None:
+def _heard(draft: Draft, event: e.Heard) -> None:  # noqa: C901 -- one line an event
     if isinstance(event, e.BlockEnded | e.ReplyEnded) and event.message_id in draft.state.retracted_messages:
+        return
+    if draft.state.summing is not None:
+        if summing.heard(draft, event) and not asking.over(draft):
+            asking.send(draft, draft.state.choice)
         return
     match event:
         case e.ReplyStarted():
@@ -203,6 +139,8 @@ def _heard(
             draft.note(notes.retry_noted(event, _taken_back(draft, event.retracted)))
         case e.FellBack():
             draft.note(notes.fallback_noted(event, _taken_back(draft, event.retracted)))
+        case e.ChannelChanged():
+            _channel_changed(draft, event)
         case _:
             assert_never(event)
 
@@ -220,22 +158,25 @@ def _block_ended(draft: Draft, event: e.BlockEnded) -> None:
 def _end_if_spent(draft: Draft) -> None:
     """The reference ends with the attempt that was one too many, in the middle of the reply."""
     if draft.state.policy.eager and draft.state.exhausted and not draft.state.hooking:
-        _end(draft, _spent(draft.state))
+        asking.end(draft, endings.spent(draft.state))
 
 
 def _reply_ended(draft: Draft, event: e.ReplyEnded) -> None:
     policy = draft.state.policy
     counts = policy.takes_cut_calls and bool(draft.state.reply.calls)
     cut = event.stop_reason in CUT_REASONS and not counts
-    overdrawn = policy.eager and _over_budget(draft.state, event.cost_usd)
+    overdrawn = policy.eager and over_budget(draft.state, event.cost_usd)
     untold = policy.eager and (draft.state.reply.whole or not event.announced)
+    blind = budget_blind(draft.state, event.usage, event.cost_usd)
     draft.note(notes.reply_closed(event, cut=cut, counted=not overdrawn and not untold))
+    if blind is not None:
+        draft.note(r.Warned(blind))
     if cut:
         calls.answer_cut_off(draft)
     else:
         calls.take_reply(draft)
     if overdrawn and event.stop_reason != REFUSAL:
-        _end(draft, _stopped(draft.state, Limit.BUDGET))
+        asking.end(draft, endings.stopped(draft.state, Limit.BUDGET))
     _conclude(draft)
 
 
@@ -253,10 +194,19 @@ def _request_failed(draft: Draft, event: e.RequestFailed) -> None:
     draft.note(notes.request_lost(event, goes_on=goes_on))
     if goes_on:
         _conclude(draft)
-    elif event.failure.kind is FailureKind.TOO_LONG and _compact(draft, refused=True):
-        _reask(draft)
-    else:
-        _end(draft, replace(event.failure, mid_reply=state.reply.blocks > 0))
+        return
+    shortening = Shortening.IMPOSSIBLE
+    if event.failure.kind is FailureKind.TOO_LONG and not state.squeezed:
+        shortening = make_shorter(draft, state.choice, refused_size(state, event.failure))
+    match shortening:
+        case Shortening.IMPOSSIBLE:
+            asking.end(draft, endings.lost(state, event.failure))
+        case Shortening.DONE:
+            asking.reask(draft)
+        case Shortening.WAITS:
+            return
+        case _:
+            assert_never(shortening)
 
 
 def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
@@ -268,19 +218,9 @@ def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
     if event.feature != TOOLS:
         return
     if draft.state.setting.tools or draft.state.contract is None:
-        _end(draft, Failed(FailureKind.BAD_REQUEST, f"the deployment has no tool calls: {event.detail}"))
+        asking.end(draft, Failed(FailureKind.BAD_REQUEST, f"the deployment has no tool calls: {event.detail}"))
     else:
-        _reask(draft)
-
-
-def _reask(draft: Draft) -> None:
-    """Ask for the same turn again after its request came to nothing; it costs no turn of the caller's limit."""
-    state = draft.state
-    if state.exhausted and state.attempts:
-        _end(draft, _spent(state))
-        return
-    draft.note(r.Asked(state.asked + 1, state.choice, state.reserved))
-    draft.do(AskModel(draft.state.asked))
+        asking.reask(draft)
 
 
 def _checks_finished(draft: Draft, event: e.ChecksFinished) -> None:
@@ -297,12 +237,12 @@ def _checks_finished(draft: Draft, event: e.ChecksFinished) -> None:
 def _hooks_finished(draft: Draft, event: e.HooksFinished) -> None:
     verdict = event.verdict
     match event.point:
-        case HookPoint.PROMPT if verdict.blocked:
-            _end(draft, Stopped(Limit.PROMPT_HOOK, "\n".join(verdict.blocked)))
-        case HookPoint.PROMPT if verdict.halt is not None:
-            _end(draft, Stopped(Limit.PROMPT_HOOK, verdict.halt))
         case HookPoint.PROMPT:
-            _ask(draft)
+            stopped = endings.prompt_stopped(verdict)
+            if stopped is None:
+                asking.ask(draft)
+            else:
+                asking.end(draft, stopped)
         case HookPoint.STOP:
             _stop_heard(draft, verdict)
         case HookPoint.BEFORE_CALL:
@@ -322,20 +262,19 @@ def _stop_heard(draft: Draft, verdict: HookVerdict) -> None:
     if state.surviving is not None or not (verdict.blocked or verdict.halt is not None):
         _conclude(draft)
         return
-    policy = state.policy
-    if policy.stop_blocks is not None and state.stop_blocks >= policy.stop_blocks:
-        words = "; ".join(verdict.blocked) or verdict.halt or ""
-        _end(draft, Stopped(Limit.STOP_HOOK, hook_words.stop_bound(policy.stop_blocks, words)))
+    policy, bound = state.policy, endings.stop_bound_reached(state, verdict)
+    if bound is not None:
+        asking.end(draft, bound)
         return
     unused = state.contract is not None and r.NudgeKind.ENFORCE not in state.nudges
     if unused and (policy.eager or verdict.halt is None):
         draft.note(r.Nudged(r.NudgeKind.ENFORCE, _enforce_words(state)))
     if verdict.halt is not None:
-        _end(draft, Stopped(Limit.STOP_HOOK, verdict.halt))
+        asking.end(draft, Stopped(Limit.STOP_HOOK, verdict.halt))
         return
     for words in verdict.blocked:
         draft.note(r.Nudged(r.NudgeKind.STOP_HOOK, hook_words.stop_feedback(words, policy.profile)))
-    _ask(draft, choice=Choice.FINISH if unused else Choice.AUTO)
+    asking.ask(draft, choice=Choice.FINISH if unused else Choice.AUTO)
 
 
 # -- the end --------------------------------------------------------------------------------------------------------
@@ -348,7 +287,7 @@ def _conclude(draft: Draft) -> None:
         return
     if state.reply.stop_reason == REFUSAL:
         words = state.reply.text or "the model refused"
-        _end(draft, Failed(FailureKind.REFUSAL, words, provider_kind=state.reply.category))
+        asking.end(draft, Failed(FailureKind.REFUSAL, words, provider_kind=state.reply.category))
     elif not state.running and not state.checking and not state.hooking:
         calls.release(draft)
         if not draft.state.hooking:
@@ -361,24 +300,36 @@ def _settled(draft: Draft) -> None:
     attachment, halt = state.surviving, state.halt
     if halt is not None and halt.interrupts:
         calls.note_interrupt(draft, tools=True)
-        _end(draft, Cancelled(Signal.INTERRUPT))
+        asking.end(draft, Cancelled(Signal.INTERRUPT))
     elif attachment is not None:
         if halt is not None or not hooking.ask_about_stop(draft):
-            _end(draft, Answered(attachment, state.reply.tail))
+            asking.end(draft, Answered(attachment, state.reply.tail))
     elif halt is not None:
-        _end(draft, Stopped(Limit.TOOL_HOOK, halt.reason))
+        asking.end(draft, Stopped(Limit.TOOL_HOOK, halt.reason))
     elif state.decline is not None:
-        _end(draft, Declined(state.decline.reason, state.decline.missing))
+        asking.end(draft, Declined(state.decline.reason, state.decline.missing))
     elif state.policy.cuts_repeats and state.repeats >= 3:
-        _end(draft, OutOfAttempts(state.policy.max_attempts, repeated=True))
+        asking.end(draft, OutOfAttempts(state.policy.max_attempts, repeated=True))
     elif state.exhausted and (state.reply.calls or not state.policy.eager):
-        _end(draft, _spent(state))
+        asking.end(draft, endings.spent(state))
     elif state.reply.cut:
         _after_cut(draft)
     elif state.has_news:
-        _ask(draft)
+        _watch_for_circles(draft)
+        asking.ask(draft)
     else:
         _without_calls(draft)
+
+
+def _watch_for_circles(draft: Draft) -> None:
+    """Tell a model that does the same over and over; after as many times again, what it gets is its last call."""
+    state, most = draft.state, draft.state.policy.max_repeats
+    times = repeats(state) if most is not None else 0
+    last = goes_in_circles(state)
+    if last:
+        draft.note(r.LimitNoted(Limit.REPEATS, hit=False))
+    if most is not None and (last or 0 < times == most // 2):
+        draft.note(r.Nudged(r.NudgeKind.REPEATING, long_run_words.going_in_circles(times, last=last)))
 
 
 def go_on(draft: Draft) -> None:
@@ -386,24 +337,28 @@ def go_on(draft: Draft) -> None:
     state = draft.state
     if state.running or state.checking or state.hooking:
         return
-    if state.reply.closed or state.reply.calls:
+    if state.summing is not None:
+        summing.ask_again(draft)
+    elif state.reply.closed or state.reply.calls:
         _conclude(draft)
     elif state.asked == state.asked_before:
-        _ask(draft)
+        asking.ask(draft)
     else:
-        _reask(draft)
+        asking.reask(draft)
 
 
 def _after_cut(draft: Draft) -> None:
     """A reply that was cut off: go on, but not for ever. The answers to its calls say what happened, else a nudge does."""
     state = draft.state
     reason = state.reply.stop_reason
-    if state.cuts > state.policy.continues:
-        _end(draft, Failed(FailureKind.OUTPUT_LIMIT, wording.output_limit(reason)))
+    if state.cuts > state.policy.continues and reason == WINDOW_FULL and state.policy.stops_at_window:
+        asking.end(draft, Stopped(Limit.WINDOW, wording.output_limit(reason)))
+    elif state.cuts > state.policy.continues:
+        asking.end(draft, Failed(FailureKind.OUTPUT_LIMIT, wording.output_limit(reason)))
     elif state.has_news:
-        _ask(draft)
+        asking.ask(draft)
     else:
-        _nudge(draft, r.NudgeKind.CUT_OFF, wording.go_on(reason, state.policy.profile, state.channel))
+        asking.nudge(draft, r.NudgeKind.CUT_OFF, wording.go_on(reason, state.policy.profile, state.channel))
 
 
 def _without_calls(draft: Draft) -> None:
@@ -411,70 +366,22 @@ def _without_calls(draft: Draft) -> None:
     state = draft.state
     policy, reason = state.policy, state.reply.stop_reason
     if reason == "tool_use" and r.NudgeKind.MALFORMED not in state.nudges:
-        _nudge(draft, r.NudgeKind.MALFORMED, wording.MALFORMED_CALL)
+        asking.nudge(draft, r.NudgeKind.MALFORMED, wording.MALFORMED_CALL)
     elif reason == PAUSE and not policy.eager and state.pauses <= policy.continues:
-        _ask(draft)
+        asking.ask(draft)
     elif policy.nudges_silence and not state.reply.text and not state.silences:
-        _nudge(draft, r.NudgeKind.NO_OUTPUT, wording.NO_VISIBLE_OUTPUT)
+        asking.nudge(draft, r.NudgeKind.NO_OUTPUT, wording.NO_VISIBLE_OUTPUT)
     elif hooking.ask_about_stop(draft):
         return
     elif state.contract is None:
-        _end(draft, Answered(None, state.reply.tail))
+        asking.end(draft, Answered(None, state.reply.tail))
     elif r.NudgeKind.ENFORCE not in state.nudges:
-        _nudge(draft, r.NudgeKind.ENFORCE, _enforce_words(state), choice=Choice.FINISH)
+        asking.nudge(draft, r.NudgeKind.ENFORCE, _enforce_words(state), choice=Choice.FINISH)
     else:
-        _end(draft, _gave_up(state))
+        asking.end(draft, endings.gave_up(state))
 
 
 def _enforce_words(state: RunState) -> str:
     policy = state.policy
     forced = policy.forces and state.setting.forces
     return wording.enforce(policy.profile, state.channel, forced=forced, declines=policy.declines)
-
-
-def _nudge(draft: Draft, kind: r.NudgeKind, words: str, *, choice: Choice = Choice.AUTO) -> None:
-    """Tell the model and ask it again. What no request would carry any more is said by the reference alone."""
-    if draft.state.policy.eager or _limit_reached(draft.state) is None:
-        draft.note(r.Nudged(kind, words))
-    _ask(draft, choice=choice)
-
-
-def _gave_up(state: RunState) -> Outcome:
-    taken_back = state.lost_object or (state.policy.eager and state.retracted_attempts > 0)
-    if taken_back:
-        return Retracted(len(state.attempts), state.retracted_attempts, exhausted=False)
-    return GaveUp(state.reply.text)
-
-
-def _spent(state: RunState) -> Outcome:
-    """The attempts are used up: by the model, or by fallbacks that took objects back."""
-    taken_back = state.lost_object or (state.policy.eager and state.retracted_attempts > 0)
-    if taken_back:
-        return Retracted(len(state.attempts), state.retracted_attempts, exhausted=True)
-    return OutOfAttempts(state.policy.max_attempts)
-
-
-def _stopped(state: RunState, limit: Limit) -> Stopped:
-    policy = state.policy
-    match limit:
-        case Limit.TURNS:
-            return Stopped(limit, str(policy.max_turns))
-        case Limit.BUDGET:
-            return Stopped(limit, policy.budget_words)
-        case Limit.DEADLINE:
-            return Stopped(limit, policy.deadline_words)
-        case Limit.PROMPT_HOOK | Limit.TOOL_HOOK | Limit.STOP_HOOK:
-            return Stopped(limit, state.halt.reason if state.halt is not None else "")
-        case _:
-            assert_never(limit)
-
-
-def _end(draft: Draft, outcome: Outcome) -> None:
-    """The run is over: what is still open is stopped and answered, so that the history stays well-formed."""
-    state = draft.state
-    if state.outstanding:
-        draft.do(CancelRequest(state.asked))
-    if state.running:
-        draft.do(CancelCalls(state.running))
-    calls.answer_interrupted(draft, restarts=False)
-    draft.note(r.Ended(outcome))

@@ -75,6 +75,8 @@ class ReplyEnded(Struct, frozen=True, tag=True):
     took_ms: int = 0
     announced: bool = True
     """Whether the stream told that the reply is over; a stream may also just stop where nothing is missing."""
+    window: int | None = None
+    """Tokens that the model's window holds, question and answer together, where that is known."""
 
 
 class RequestFailed(Struct, frozen=True, tag=True):
@@ -207,6 +209,9 @@ Event = (
     | Faulted
 )
 
+Heard = ReplyStarted | BlockEnded | ReplyEnded | RequestFailed | Retrying | FellBack | ChannelChanged
+"""What is heard of the request that is outstanding."""
+
 # -- progress: published, never journalled, never decided upon ------------------------------------------------------
 
 
@@ -220,5 +225,5 @@ class Progress(Struct, frozen=True, tag=True):
     event: Mapping[str, Any]
 
 
-ProviderEvent = ReplyStarted | BlockEnded | ReplyEnded | RequestFailed | Retrying | FellBack | ChannelChanged | Progress
+ProviderEvent = Heard | Progress
 """What a provider's stream may yield."""

@@ -6,18 +6,20 @@ and from then on it is never touched.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import assert_never
 
 from msgspec.structs import replace
 
 from lastcall.core import records as r
 from lastcall.core.history import close_messages
-from lastcall.core.state import Entry, Reply, RunState, Said, Told
+from lastcall.core.repeats import remembered
+from lastcall.core.spending import paid, paid_in_vain
+from lastcall.core.state import Entry, Reply, RunState, Said, Summing, Told
 from lastcall.nouns.hooks import HookPoint
 from lastcall.nouns.ids import CallId, MessageId
 from lastcall.nouns.messages import TextBlock
-from lastcall.nouns.result import NO_USAGE, Attempt, SideEffect, Usage, VerdictKind
+from lastcall.nouns.request import Purpose
+from lastcall.nouns.result import Attempt, SideEffect, VerdictKind
 from lastcall.nouns.tools import Halt, ResultKind, ToolCall
 
 PAUSE = "pause_turn"
@@ -57,7 +59,7 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.RetryNoted():
             return _retried(state, record)
         case r.FallbackNoted():
-            return _spent_in_vain(_retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
+            return paid_in_vain(_retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
         case r.FeatureDropped():
             return _feature_dropped(_retracted(state, record.retracted), record)
         case r.ToolStarted():
@@ -86,10 +88,11 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.Imported():
             known = frozenset(b.call_id for m in record.messages for b in m.blocks if isinstance(b, ToolCall))
             return replace(state, messages=record.messages, pending=(), call_ids=state.call_ids | known)
+        case r.SummarySaid():
+            summing = state.summing or Summing()
+            return replace(state, summing=replace(summing, text=f"{summing.text}{record.text}\n"))
         case r.Compacted():
-            sizes = [size for size in (state.room, record.refused_size) if size is not None]
-            left_out = (*state.left_out, *state.messages)
-            return replace(state, messages=record.messages, left_out=left_out, room=min(sizes, default=None))
+            return _compacted(state, record)
         case r.HooksAsked():
             asked = (*state.hooking, (record.point, record.call_id))
             return replace(state, hooking=asked, stop_asked=state.stop_asked or record.point is HookPoint.STOP)
@@ -120,6 +123,8 @@ def _started(state: RunState, record: r.Started) -> RunState:
         toolless=state.toolless,
         left_out=state.left_out,
         room=state.room,
+        window=state.window,
+        filled=state.filled,
         asked=state.asked,
         asked_before=state.asked,
         run_id=record.run_id,
@@ -133,7 +138,7 @@ def _resumed(state: RunState) -> RunState:
     resumed = replace(_void_open_reply(state), outstanding=False, running=())
     if state.outcome is None:
         return resumed
-    return replace(resumed, outcome=None, halt=None, limits_hit=frozenset(), limits_near=frozenset())
+    return replace(resumed, outcome=None, halt=None, limits_hit=frozenset(), limits_near=frozenset(), exchanges=())
 
 
 def _bridged(state: RunState, record: r.Bridged) -> RunState:
@@ -146,10 +151,12 @@ def _bridged(state: RunState, record: r.Bridged) -> RunState:
 
 
 def _asked(state: RunState, record: r.Asked) -> RunState:
+    sums = record.purpose is Purpose.SUMMARY
     return replace(
         state,
         messages=close_messages(state.messages, state.pending, joins=state.policy.joins_user_text),
         pending=(),
+        exchanges=remembered(state),
         asked=record.number,
         outstanding=True,
         reserved=record.reserved,
@@ -158,6 +165,24 @@ def _asked(state: RunState, record: r.Asked) -> RunState:
         results=(),
         held=(),
         stop_asked=False,
+        summing=Summing(record.refused_size) if sums else None,
+        voided=state.voided + sums,
+    )
+
+
+def _compacted(state: RunState, record: r.Compacted) -> RunState:
+    sizes = [size for size in (state.room, record.refused_size) if size is not None]
+    waited = state.summing is not None
+    return replace(
+        state,
+        messages=record.messages,
+        left_out=(*state.left_out, *state.messages),
+        room=min(sizes, default=None),
+        filled=0,
+        summing=None,
+        lost_summaries=state.lost_summaries + (waited and not record.summarized),
+        squeezed=state.squeezed or record.refused_size is not None,
+        reply=Reply() if waited else state.reply,
     )
 
 
@@ -191,15 +216,11 @@ def _joined(ids: tuple[MessageId, ...], new: MessageId) -> tuple[MessageId, ...]
 
 
 def _reply_closed(state: RunState, record: r.ReplyClosed) -> RunState:
-    model = state.reply.model
-    by_model = dict(state.usage_by_model)
-    by_model[model] = by_model.get(model, NO_USAGE) + record.usage
-    cost = state.cost_usd
-    if record.cost_usd is not None:
-        cost = (cost or Decimal(0)) + record.cost_usd
+    closed = replace(paid(state, record), outstanding=False)
+    if state.summing is not None:
+        return closed
     return replace(
-        state,
-        outstanding=False,
+        closed,
         reply=replace(
             state.reply,
             closed=True,
@@ -207,12 +228,10 @@ def _reply_closed(state: RunState, record: r.ReplyClosed) -> RunState:
             stop_reason=record.stop_reason,
             category=str((record.stop_details or {}).get("category") or ""),
         ),
+        window=record.window or state.window,
+        filled=record.usage.total,
+        squeezed=False,
         stop_reason=record.stop_reason if record.counted or not state.held else state.stop_reason,
-        usage=state.usage + record.usage if record.counted else state.usage,
-        usage_by_model=tuple(by_model.items()),
-        cost_usd=cost,
-        dearest_usd=max(state.dearest_usd, record.cost_usd or Decimal(0)),
-        api_ms=state.api_ms + record.took_ms,
         cuts=state.cuts + 1 if record.cut else 0,
         pauses=state.pauses + 1 if record.stop_reason == PAUSE else 0,
     )
@@ -227,6 +246,7 @@ def _retracted(state: RunState, message_ids: tuple[MessageId, ...]) -> RunState:
         pending=tuple(e for e in state.pending if not _is_gone(e, gone, calls)),
         retracted_messages=state.retracted_messages | gone,
         reply=Reply(),
+        summing=replace(state.summing, text="") if state.summing is not None else None,
         results=tuple(x for x in state.results if x.call_id not in calls),
         running=tuple(x for x in state.running if x not in calls),
         held=tuple(h for h in state.held if h.attachment.call_id not in calls),
@@ -237,35 +257,25 @@ def _retracted(state: RunState, message_ids: tuple[MessageId, ...]) -> RunState:
     )
 
 
-def _spent_in_vain(state: RunState, model: str, usage: Usage, cost_usd: Decimal | None = None) -> RunState:
-    """Tokens of a reply that came to nothing were paid for all the same; they count by model only, as in the reference."""
-    if usage == NO_USAGE and cost_usd is None:
-        return state
-    by_model = dict(state.usage_by_model)
-    by_model[model] = by_model.get(model, NO_USAGE) + usage
-    cost = state.cost_usd if cost_usd is None else (state.cost_usd or Decimal(0)) + cost_usd
-    return replace(state, usage_by_model=tuple(by_model.items()), cost_usd=cost)
-
-
 def _retried(state: RunState, record: r.RetryNoted) -> RunState:
     """The reference counts what a retried reply spent in the total too."""
-    spent = _spent_in_vain(_retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
+    spent = paid_in_vain(_retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
     return replace(spent, usage=state.usage + record.usage) if state.policy.eager else spent
 
 
 def _request_lost(state: RunState, record: r.RequestLost) -> RunState:
-    paid = _spent_in_vain(state, state.reply.model, record.usage)
+    vain = paid_in_vain(state, state.reply.model, record.usage)
     if record.goes_on:
-        lost = replace(paid, reply=replace(paid.reply, closed=True), stop_reason=LOST_REASON)
+        lost = replace(vain, reply=replace(vain.reply, closed=True), stop_reason=LOST_REASON)
     else:
-        lost = _void_open_reply(paid, keeps_text=state.policy.eager)
+        lost = _void_open_reply(vain, keeps_text=state.policy.eager)
     return replace(lost, outstanding=False, api_ms=state.api_ms + record.took_ms)
 
 
 def _feature_dropped(state: RunState, record: r.FeatureDropped) -> RunState:
     if record.feature != TOOLS:
         return state
-    return replace(state, toolless=True, outstanding=False, voided=state.voided + 1)
+    return replace(state, toolless=True, outstanding=False, voided=state.voided + (state.summing is None))
 
 
 def _void_open_reply(state: RunState, *, keeps_text: bool = False) -> RunState:
@@ -289,7 +299,7 @@ def _void_open_reply(state: RunState, *, keeps_text: bool = False) -> RunState:
         reply=replace(state.reply, calls=kept),
         held=tuple(h for h in state.held if h.attachment.call_id in real),
         hooking=tuple(h for h in state.hooking if h[1] in real),
-        voided=state.voided + 1,
+        voided=state.voided + (state.summing is None),
     )
 
 

@@ -23,6 +23,7 @@ def reply_closed(event: e.ReplyEnded, *, cut: bool, counted: bool) -> r.ReplyClo
         event.took_ms,
         cut,
         counted,
+        event.window,
     )
 
 

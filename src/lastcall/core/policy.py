@@ -17,13 +17,15 @@ from msgspec.structs import replace
 from lastcall.nouns.profile import Profile
 
 DEFAULT_ATTEMPTS = 5
+DEFAULT_REPEATS = 10
 
 
 class Policy(Struct, frozen=True, kw_only=True):
     """Choices of a run.
 
-    `max_attempts` finishing calls a user message; `max_turns` replies, `max_budget_usd` and `deadline_s` are `None` when
-    there is no such limit (`budget_words`, `deadline_words`: as the caller wrote them, for messages).
+    `max_attempts` finishing calls a user message; `max_turns` replies, `max_budget_usd`, `max_budget_tokens` and
+    `deadline_s` are `None` when there is no such limit (`budget_words`, `deadline_words`: as the caller wrote them, for
+    messages).
 
     `eager`: finishing calls are judged and tools started as soon as their block is whole, before the reply has ended.
     `takes_cut_calls`: calls of a cut-off reply count. `holds`: an object waits for the tools called beside it.
@@ -35,8 +37,12 @@ class Policy(Struct, frozen=True, kw_only=True):
     `salvages`: a reply in prose is searched for the object. `revises`: a large rejected draft may be corrected by a patch.
     `joins_user_text`: user messages are put together as the reference does.
 
+    `max_repeats` replies in a row may repeat the same calls with the same answers (`None`: any number) before the last
+    call; after half of them the model is told.
+
     `compacts`: a history that the model's window does not hold is made shorter, with `compact_after_turns` also every so
-    many replies.
+    many replies, and `summarizes`: by a summary of the model. `stops_at_window`: a conversation that does not fit any
+    more is a limit, not a failure.
     """
 
     profile: Profile
@@ -44,6 +50,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
     max_budget_usd: Decimal | None = None
     budget_words: str = ""
+    max_budget_tokens: int | None = None
     deadline_s: float | None = None
     deadline_words: str = ""
     eager: bool = False
@@ -53,11 +60,14 @@ class Policy(Struct, frozen=True, kw_only=True):
     reserves: bool = True
     declines: bool = True
     cuts_repeats: bool = True
+    max_repeats: int | None = DEFAULT_REPEATS
     revises: bool = True
     guards_degenerate: bool = True
     continues: int = 3
     compacts: bool = True
     compact_after_turns: int | None = None
+    summarizes: bool = True
+    stops_at_window: bool = True
     stop_blocks: int | None = 5
     nudges_silence: bool = False
     joins_user_text: bool = False
@@ -80,10 +90,12 @@ def compat(**choices: object) -> Policy:
         reserves=False,
         declines=False,
         cuts_repeats=False,
+        max_repeats=None,
         revises=False,
         guards_degenerate=False,
         stop_blocks=None,
         compacts=False,
+        stops_at_window=False,
         nudges_silence=True,
         joins_user_text=True,
     )

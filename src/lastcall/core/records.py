@@ -20,7 +20,7 @@ from lastcall.nouns.attachment import Attachment, Problem
 from lastcall.nouns.hooks import HookPoint, HookVerdict
 from lastcall.nouns.ids import CallId, MessageId, RunId, SessionId, Uuid
 from lastcall.nouns.messages import AssistantBlock, Message, UserBlock
-from lastcall.nouns.request import Choice
+from lastcall.nouns.request import Choice, Purpose
 from lastcall.nouns.result import Attempt, CheckVerdict, Failed, Limit, Outcome, RunWarning, Usage, VerdictKind
 from lastcall.nouns.tools import ToolResult
 
@@ -65,11 +65,23 @@ class Ended(Struct, frozen=True, tag=True):
 
 
 class Asked(Struct, frozen=True, tag=True):
-    """A request is outstanding. `number` counts the session's requests from 1, so that no two runs share one."""
+    """A request is outstanding. `number` counts the session's requests from 1, so that no two runs share one.
+
+    Of a request for a summary, `choice` is that of the turn that comes after it, and `refused_size` is as in `Compacted`.
+    """
 
     number: int
     choice: Choice = Choice.AUTO
     reserved: bool = False
+    purpose: Purpose = Purpose.TURN
+    refused_size: int | None = None
+
+
+class SummarySaid(Struct, frozen=True, tag=True):
+    """A piece of the summary that was asked for."""
+
+    request: int
+    text: str
 
 
 class ReplyBegan(Struct, frozen=True, tag=True):
@@ -95,8 +107,8 @@ class BlockSaid(Struct, frozen=True, tag=True):
 class ReplyClosed(Struct, frozen=True, tag=True):
     """The reply is complete; nothing is outstanding any more.
 
-    `cut` says that it was cut off, so no call in it counts; `counted` is false where the reference leaves its tokens out
-    of the total (a budget that ends the run).
+    `window` is how many tokens the model's window holds, where that is known. `cut` says that it was cut off, so no call
+    in it counts; `counted` is false where the reference leaves its tokens out of the total (a budget that ends the run).
     """
 
     request: int
@@ -109,6 +121,7 @@ class ReplyClosed(Struct, frozen=True, tag=True):
     took_ms: int = 0
     cut: bool = False
     counted: bool = True
+    window: int | None = None
 
 
 class RequestLost(Struct, frozen=True, tag=True):
@@ -259,6 +272,7 @@ class NudgeKind(StrEnum):
     MALFORMED = "malformed"
     STOP_HOOK = "stop_hook"
     INTERRUPT = "interrupt"
+    REPEATING = "repeating"
 
 
 class Nudged(Struct, frozen=True, tag=True):
@@ -291,10 +305,12 @@ class Compacted(Struct, frozen=True, tag=True):
     """The history that goes to the model is this shorter one from now on; the journal keeps what was left out.
 
     `refused_size` is the size (characters) of a history that the model's window did not hold, `None` where nobody refused.
+    `summarized`: the model's own summary stands in it.
     """
 
     messages: tuple[Message, ...]
     refused_size: int | None = None
+    summarized: bool = False
 
 
 class Warned(Struct, frozen=True, tag=True):
@@ -316,6 +332,7 @@ Record = (
     | Resumed
     | Ended
     | Asked
+    | SummarySaid
     | ReplyBegan
     | BlockSaid
     | ReplyClosed

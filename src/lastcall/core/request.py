@@ -9,6 +9,7 @@ from __future__ import annotations
 from lastcall.contract import Contract
 from lastcall.core.revisions import offers_revision
 from lastcall.core.state import RunState
+from lastcall.core.summing import summary_request
 from lastcall.nouns.request import Channel, Choice, ModelRequest
 from lastcall.nouns.tools import ToolDefinition
 
@@ -19,6 +20,8 @@ def build_request(state: RunState) -> ModelRequest:
     In a reserved last call only the finishing tools are offered. On the native channel there are none: the provider's own
     JSON format carries the contract.
     """
+    if state.summing is not None:
+        return summary_request(state)
     contract, channel = state.contract, state.channel
     finishing: tuple[ToolDefinition, ...] = ()
     native_format = None

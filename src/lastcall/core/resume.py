@@ -19,7 +19,7 @@ from lastcall.core.state import RunState
 from lastcall.core.step import Draft, Step
 from lastcall.nouns.result import Cancelled, Failed, Limit, Stopped
 
-_LIMITS = (Limit.TURNS, Limit.BUDGET, Limit.DEADLINE)
+_LIMITS = (Limit.TURNS, Limit.BUDGET, Limit.TOKENS, Limit.REPEATS, Limit.WINDOW, Limit.DEADLINE)
 
 
 def can_go_on(state: RunState) -> bool:

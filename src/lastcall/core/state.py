@@ -23,7 +23,7 @@ from lastcall.nouns.ids import CallId, MessageId, RunId, SessionId
 from lastcall.nouns.messages import AssistantBlock, Message, UserBlock, UserMessage
 from lastcall.nouns.request import Channel, Choice
 from lastcall.nouns.result import Attempt, CheckVerdict, Limit, Outcome, RunWarning, SideEffect, Usage, VerdictKind
-from lastcall.nouns.tools import Halt, ToolCall, ToolDefinition, ToolResult
+from lastcall.nouns.tools import Halt, ResultKind, ToolCall, ToolDefinition, ToolResult
 
 
 class Said(Struct, frozen=True):
@@ -42,6 +42,9 @@ class Told(Struct, frozen=True):
 
 
 Entry = Said | Told
+
+Exchange = tuple[tuple[str, str, ResultKind, str], ...]
+"""The calls of one reply as tool, arguments, kind of answer, answer."""
 
 
 class Reply(Struct, frozen=True):
@@ -62,6 +65,13 @@ class Reply(Struct, frozen=True):
     whole: bool = False
     stop_reason: str | None = None
     category: str = ""
+
+
+class Summing(Struct, frozen=True):
+    """A summary in the making: what was said of it so far. `refused` as in `records.Compacted`."""
+
+    refused: int | None = None
+    text: str = ""
 
 
 class Setting(Struct, frozen=True):
@@ -101,6 +111,10 @@ class RunState(Struct, frozen=True, kw_only=True):
     """What the model was sent before the history was made shorter: it was seen all the same."""
     room: int | None = None
     """The smallest history (characters) that the model's window did not hold."""
+    window: int | None = None
+    """Tokens that the model's window holds, where that is known."""
+    filled: int = 0
+    """Tokens of it that the latest turn filled, its reply included."""
     toolless: bool = False
     """Whether the deployment turned out to have no tool calls."""
     asked: int = 0
@@ -130,6 +144,11 @@ class RunState(Struct, frozen=True, kw_only=True):
     cuts: int = 0
     pauses: int = 0
     silences: int = 0
+    summing: Summing | None = None
+    """The summary that is being waited for."""
+    lost_summaries: int = 0
+    squeezed: bool = False
+    """Whether the history was made shorter after a refusal, and no turn came of it yet."""
     limits_near: frozenset[Limit] = frozenset()
     limits_hit: frozenset[Limit] = frozenset()
     warnings: tuple[RunWarning, ...] = ()
@@ -140,6 +159,9 @@ class RunState(Struct, frozen=True, kw_only=True):
     usage_by_model: tuple[tuple[str, Usage], ...] = ()
     cost_usd: Decimal | None = None
     dearest_usd: Decimal = Decimal(0)
+    dearest_tokens: int = 0
+    exchanges: tuple[Exchange, ...] = ()
+    """What the latest replies called and were answered, as far as the policy looks back for circles."""
     api_ms: int = 0
     told: int = 0
     """Messages that were sent back to the model in this run; the reference's `num_turns` is one more."""
@@ -163,6 +185,11 @@ class RunState(Struct, frozen=True, kw_only=True):
     def replies(self) -> int:
         """Turns spent or under way: requests that did not come to nothing."""
         return self.asked - self.asked_before - self.voided
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that are known to be spent: read, written, cached, in vain."""
+        return sum(usage.total for _, usage in self.usage_by_model)
 
     @property
     def surviving(self) -> Attachment | None:

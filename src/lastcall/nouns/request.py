@@ -30,6 +30,13 @@ class Channel(StrEnum):
     NATIVE = "native"
 
 
+class Purpose(StrEnum):
+    """What a request is for: the run's next turn, or a summary of turns that are left out."""
+
+    TURN = "turn"
+    SUMMARY = "summary"
+
+
 class ModelRequest(Struct, frozen=True, tag=True):
     """What the model is asked.
 
@@ -46,4 +53,5 @@ class ModelRequest(Struct, frozen=True, tag=True):
     choice: Choice = Choice.AUTO
     reserved: bool = False
     native_format: OutputSchema | StrictSchema | None = None
+    purpose: Purpose = Purpose.TURN
     headers: Mapping[str, str] = {}

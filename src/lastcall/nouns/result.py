@@ -26,6 +26,9 @@ class Limit(StrEnum):
 
     TURNS = "turns"
     BUDGET = "budget"
+    TOKENS = "tokens"
+    REPEATS = "repeats"
+    WINDOW = "window"
     DEADLINE = "deadline"
     PROMPT_HOOK = "prompt_hook"
     TOOL_HOOK = "tool_hook"
@@ -110,7 +113,7 @@ class Retracted(Struct, frozen=True, tag=True):
 
 
 class Stopped(Struct, frozen=True, tag=True):
-    """A limit ended the run. `bound` is its value as the caller wrote it; of a hook, its reason."""
+    """A limit ended the run. `bound` is its value as the caller wrote it; of a hook its reason, of a window the refusal."""
 
     limit: Limit
     bound: str
@@ -207,6 +210,12 @@ def _stopped_reason(limit: Limit, bound: str) -> str:
             return f"The limit of {bound} turns was reached without an object."
         case Limit.BUDGET:
             return f"The budget of {bound} was reached without an object."
+        case Limit.TOKENS:
+            return f"The budget of {bound} tokens was reached without an object."
+        case Limit.REPEATS:
+            return f"The model went in circles: {bound} replies in a row repeated the same calls with the same answers."
+        case Limit.WINDOW:
+            return f"The conversation no longer fits the model's window: {bound}"
         case Limit.DEADLINE:
             return f"The deadline of {bound} passed without an object."
         case Limit.PROMPT_HOOK:
@@ -286,6 +295,11 @@ class Usage(Struct, frozen=True, tag=True):
                 for a, b in zip(self.figures, other.figures, strict=True)
             )
         )
+
+    @property
+    def total(self) -> int:
+        """All tokens that were told."""
+        return sum(figure or 0 for figure in self.figures)
 
     @property
     def figures(self) -> tuple[int | None, int | None, int | None, int | None]:

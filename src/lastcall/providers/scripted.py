@@ -1,7 +1,8 @@
 """A model that says what a script tells it to, for tests of lastcall and of whoever uses it.
 
 A script is a list of replies, an object `{"<text in the model's name>": [replies], "*": [replies]}`, or a function from
-the request's body to a reply. The last reply of a list repeats. Replies become bytes of the Messages API and go through
+the request's body to a reply. The last reply of a list repeats. Requests to sum up old turns have a list of their own
+(`"(summaries)"`). Replies become bytes of the Messages API and go through
 the same reader as those of a real service, retries included; only waiting between retries takes no time.
 
 A reply is the object that `docs` describe (`content`, `stop_reason`, `usage`, `status`, `error`, `error_event`, `cut`,
@@ -23,7 +24,9 @@ from typing import Any, Final
 import anyio
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from lastcall.contract import long_run_words
 from lastcall.contract.finishing_tools import FINISH
 from lastcall.errors import BadConfig, BrokenStream, Unreachable
 from lastcall.providers import Deployment
@@ -40,6 +43,9 @@ Reply = str | Mapping[str, Any]
 ScriptFunction = Callable[[Mapping[str, Any]], Reply]
 Script = Sequence[Reply] | Mapping[str, Sequence[Reply]] | ScriptFunction
 
+SUMMARIES: Final = "(summaries)"
+"""The key of an object script under which the replies to requests for summaries stand."""
+_SUMMARY_MARK: Final = long_run_words.SYSTEM.encode()
 _OK: Final = 200
 _NOT_FOUND: Final[Mapping[str, Any]] = {
     "status": 404,
@@ -55,9 +61,17 @@ def scripted_provider(
     clock: Clock | None = None,
     dialect: Dialect = SCRIPTED,
     max_retries: int = 10,
+    summaries: Script | None = None,
 ) -> ScriptedProvider:
-    """A provider that plays `script`. The bodies of what it was asked are in `requests`."""
-    return ScriptedProvider(ScriptPlayer(script), model, settings, clock or ImpatientClock(), dialect, max_retries)
+    """A provider that plays `script`. The bodies of what it was asked are in `requests`.
+
+    `summaries` is the script for requests to sum up old turns; without one, none is asked for.
+    """
+    if summaries is None and isinstance(script, Mapping):
+        summaries = script.get(SUMMARIES)
+    dialect = dialect if summaries is None else replace(dialect, summaries=True)
+    player = ScriptPlayer(script, summaries)
+    return ScriptedProvider(player, model, settings, clock or ImpatientClock(), dialect, max_retries)
 
 
 class ScriptedProvider(HttpProvider):
@@ -101,8 +115,9 @@ def _head(body: bytes) -> Asked:
 class ScriptPlayer:
     """A connection to nowhere (`providers.service.Connection`). Several models of a chain may share one."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, summaries: Script | None = None) -> None:
         self._script = script
+        self._summaries = ScriptPlayer(summaries) if summaries is not None else None
         self._used: dict[str, int] = {}
         self.bodies: list[bytes] = []
         self.headers: list[Mapping[str, str]] = []
@@ -116,7 +131,7 @@ class ScriptPlayer:
         self.bodies.append(body)
         self.headers.append(dict(headers))
         asked = _head(body)
-        reply = expand(_long_form(self._pick(body, asked)))
+        reply = expand(_long_form(self.pick(body, asked)))
         with anyio.fail_after(wait_s):
             await anyio.sleep(reply.get("delay_ms", 0) / 1000)
         if reply.get("drop"):
@@ -126,7 +141,10 @@ class ScriptPlayer:
     async def aclose(self) -> None:
         """Nothing is open."""
 
-    def _pick(self, body: bytes, asked: Asked) -> Reply:
+    def pick(self, body: bytes, asked: Asked) -> Reply:
+        """The reply to this request; the next of its list."""
+        if self._summaries is not None and _SUMMARY_MARK in body:
+            return self._summaries.pick(body, asked)
         if callable(self._script):
             return self._script(read_object(body) or {})
         key, replies = "", self._script

@@ -11,6 +11,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from lastcall.contract import Contract
+from lastcall.core.policy import DEFAULT_REPEATS
 from lastcall.nouns.profile import Profile, Reference
 from lastcall.tools.mcp_servers import McpServer
 from lastcall.wire.hooks import HookRule
@@ -21,8 +22,9 @@ class RunConfig(Struct, frozen=True, kw_only=True):
 
     `model` and `fallback_models` are as the caller writes them; `environment` is what providers may look at (keys,
     addresses). `tools` is the value of `--tools` (`None`: the default set). `budget_words` and `deadline_words` are
-    the limits as the caller wrote them. `partial`: pieces of blocks are wanted. `notice` tells people something (a
-    download, a licence); it must not raise.
+    the limits as the caller wrote them; `max_repeats` replies in a row may only repeat what was done before (`None`: any
+    number). `partial`: pieces of blocks are wanted. `notice` tells people something (a download, a licence); it must not
+    raise.
     """
 
     profile: Profile = Profile.NATIVE
@@ -50,7 +52,9 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
     compacts: bool = True
     compact_after_turns: int | None = None
+    max_repeats: int | None = DEFAULT_REPEATS
     max_budget_usd: Decimal | None = None
+    max_budget_tokens: int | None = None
     budget_words: str = ""
     deadline_s: float | None = None
     deadline_words: str = ""

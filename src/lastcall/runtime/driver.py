@@ -46,7 +46,7 @@ from lastcall.providers import Provider
 from lastcall.runtime.finish import finish
 from lastcall.runtime.inbox import Inbox
 from lastcall.runtime.limits import Deadline
-from lastcall.runtime.ports import Ports, Price
+from lastcall.runtime.ports import Ports, Price, Window
 
 _FORGETS = r.Compacted | r.FallbackNoted | r.RetryNoted | r.FeatureDropped
 """Records after which answers of tools may be gone from the history."""
@@ -75,10 +75,10 @@ class Driver:
         if self._inbox is not None:
             self._inbox.put(event)
 
-    def change(self, setting: Setting, provider: Provider, price: Price) -> None:
+    def change(self, setting: Setting, provider: Provider, price: Price, window: Window) -> None:
         """Another setting and provider from the next request on."""
-        self.state = replace(self.state, setting=setting)
-        self._ports = replace(self._ports, provider=provider, price=price)
+        self.state = replace(self.state, setting=setting, window=None, room=None)
+        self._ports = replace(self._ports, provider=provider, price=price, window=window)
 
     def note(self, record: r.Record) -> None:
         """Make something true between two runs. Raises `JournalError`."""
@@ -110,7 +110,7 @@ class Driver:
                     event = await inbox.take()
                     running = self.state.running
                     if isinstance(event, Progress):
-                        self._ports.publisher.progress(event)
+                        self._show(event)
                     else:
                         await self._decide(event)
                 tasks.cancel_scope.cancel()
@@ -123,6 +123,11 @@ class Driver:
         result = finish(self.state, duration_ms=round(took * 1000), interrupted_calls=bool(running), journal=seal)
         self._ports.publisher.result(result)
         return result
+
+    def _show(self, progress: Progress) -> None:
+        """Show a piece of a reply; a summary is nobody's reply."""
+        if self.state.summing is None:
+            self._ports.publisher.progress(progress)
 
     async def _decide(self, event: Event) -> None:
         if self._deadline is not None:
@@ -196,7 +201,8 @@ class Driver:
     async def _priced(self, event: ProviderEvent) -> Event | Progress:
         if isinstance(event, ReplyEnded) and event.cost_usd is None:
             model = self.state.reply.model or self._ports.provider.deployment.model
-            return replace(event, cost_usd=await self._ports.price(model, event.usage))
+            cost, window = await self._ports.price(model, event.usage), await self._ports.window(model)
+            return replace(event, cost_usd=cost, window=window)
         return event
 
     async def _run_tool(self, action: RunTool) -> None:

@@ -80,6 +80,15 @@ Price = Callable[[str, Usage], Awaitable[Decimal | None]]
 """US dollars of a reply of this model; `None` where the price or the usage is unknown."""
 
 
+Window = Callable[[str], Awaitable[int | None]]
+"""Tokens that a question to this model may fill; `None` where nobody knows."""
+
+
+async def no_window(model: str) -> int | None:  # noqa: ARG001 -- a `Window`
+    """Nobody knows."""
+    return None
+
+
 class Ports(Struct, frozen=True):
     """The driver's world. `new_id(kind)` mints ids; kinds are `run` and `uuid`."""
 
@@ -91,5 +100,6 @@ class Ports(Struct, frozen=True):
     new_id: Callable[[str], str]
     price: Price
     ask_hooks: AskHooks = no_hooks
+    window: Window = no_window
     forget: Callable[[], None] = lambda: None
     """Told when answers of tools are no longer in front of the model (taken back, left out)."""

@@ -1,4 +1,4 @@
-"""What a reply costs, from the public price list of `genai-prices`.
+"""What a reply costs and a model's window holds, from the public list of `genai-prices`.
 
 The list is a package of its own and slow to import, so it is loaded in a thread while the first reply is under way.
 
@@ -26,12 +26,19 @@ class PriceList:
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
+        self._windows: dict[str, int | None] = {}
 
     async def __call__(self, model: str, usage: Usage) -> Decimal | None:
         """US dollars; `None` where the model is not in the list or the usage was not told."""
         if usage.input_tokens is None and usage.output_tokens is None:
             return None
         return await anyio.to_thread.run_sync(_price, self._provider, model, usage)
+
+    async def window(self, model: str) -> int | None:
+        """Tokens that the model's window holds; `None` where the list does not say."""
+        if model not in self._windows:
+            self._windows[model] = await anyio.to_thread.run_sync(_window, self._provider, model)
+        return self._windows[model]
 
 
 async def load_price_list() -> None:
@@ -56,5 +63,15 @@ def _price(provider: str, model: str, usage: Usage) -> Decimal | None:
     )
     try:
         return calc_price(tokens, model_ref=model, provider_id=provider).total_price
+    except LookupError:
+        return None
+
+
+def _window(provider: str, model: str) -> int | None:
+    from genai_prices import Usage as Tokens  # noqa: PLC0415 -- 0.2 s, only when a window is asked for
+    from genai_prices import calc_price  # noqa: PLC0415
+
+    try:
+        return calc_price(Tokens(), model_ref=model, provider_id=provider).model.context_window
     except LookupError:
         return None

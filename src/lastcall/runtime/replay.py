@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lastcall.contract import Contract
 from lastcall.core import events as e
@@ -25,7 +26,7 @@ from lastcall.core.resume import resume
 from lastcall.core.state import RunState, Setting, begin
 from lastcall.core.step import Step
 from lastcall.nouns.ids import Uuid
-from lastcall.nouns.request import Channel
+from lastcall.nouns.request import Channel, Purpose
 from lastcall.nouns.result import Answered, Attempt, Cancelled, Failed, Outcome, Stopped, outcome_name
 
 _NATIVE_SOURCE = "native_format"
@@ -52,6 +53,7 @@ class Replayed(Struct, frozen=True):
 
 def replay(records: Sequence[r.Record], contract: Contract | None, policy: Policy) -> tuple[Replayed, ...]:
     """Every run of a session. `contract` is the one to judge by."""
+    policy = replace(policy, summarizes=False)
     return tuple(_replay(number, run, contract, policy) for number, run in enumerate(_runs(records), 1))
 
 
@@ -164,7 +166,9 @@ def _replies(run: Sequence[r.Record]) -> Iterator[list[r.Record]]:
         if isinstance(record, r.Asked):
             if heard is not None:
                 yield heard
-            heard = []
+            heard = (
+                [] if record.purpose is Purpose.TURN else None
+            )  # a summary is no reply; without one, a note stands there
         elif heard is not None:
             heard.append(record)
     if heard is not None:

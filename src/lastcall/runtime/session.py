@@ -34,7 +34,7 @@ from lastcall.runtime.config import RunConfig
 from lastcall.runtime.driver import Driver
 from lastcall.runtime.hooks import HookPlace, Hooks
 from lastcall.runtime.opening import open_state
-from lastcall.runtime.ports import Clock, Ports, Price, Publisher
+from lastcall.runtime.ports import Clock, Ports, Price, Publisher, Window, no_window
 from lastcall.runtime.prices import PriceList, no_price
 from lastcall.runtime.toolkit import ToolKit
 from lastcall.version import VERSION
@@ -114,7 +114,7 @@ class Session:
         provider = open_provider(config)
         setting = _setting(config, parts.kit, provider, parts.hooks)
         self._retired.append(parts.provider)
-        self.driver.change(setting, provider, price_of(provider))
+        self.driver.change(setting, provider, price_of(provider), _window_of(config, provider))
         self._restage(replace(parts, config=config, provider=provider))
 
     def _restage(self, parts: _Parts) -> None:
@@ -146,15 +146,20 @@ def policy_of(config: RunConfig) -> Policy:
         max_turns=config.max_turns,
         max_budget_usd=config.max_budget_usd,
         budget_words=config.budget_words,
+        max_budget_tokens=config.max_budget_tokens,
         deadline_s=config.deadline_s,
         deadline_words=config.deadline_words,
     )
-    if config.profile is Profile.NATIVE:
-        every = config.compact_after_turns if config.compacts else None
-        policy = replace(policy, compacts=config.compacts, compact_after_turns=every)
-    if config.profile is Profile.NATIVE:
-        policy = replace(policy, declines=config.declines, salvages=config.salvages)
-    return policy
+    if config.profile is Profile.COMPAT:
+        return policy
+    return replace(
+        policy,
+        compacts=config.compacts,
+        compact_after_turns=config.compact_after_turns if config.compacts else None,
+        declines=config.declines,
+        salvages=config.salvages,
+        max_repeats=config.max_repeats,
+    )
 
 
 def open_session(
@@ -192,6 +197,7 @@ def open_session(
         clock=clock or SystemClock(),
         new_id=new_id,
         price=price_of(provider),
+        window=_window_of(config, provider),
         ask_hooks=hooks.ask,
     )
     driver = Driver(opened.state, ports)
@@ -248,6 +254,20 @@ def price_of(provider: Provider) -> Price:
     return PriceList(name) if name in _PRICED else no_price
 
 
+def _window_of(config: RunConfig, provider: Provider) -> Window:
+    """What the same list says of the window, less what a reply takes. It is of use natively only."""
+    name, reply = provider.deployment.provider, provider.deployment.max_tokens
+    if name not in _PRICED or config.profile is Profile.COMPAT:
+        return no_window
+    listed = PriceList(name)
+
+    async def for_questions(model: str) -> int | None:
+        window = await listed.window(model)
+        return window if window is None or window <= 2 * reply else window - reply
+
+    return for_questions
+
+
 # -- setting, state, stage ------------------------------------------------------------------------------------------
 
 
@@ -258,7 +278,7 @@ def _setting(config: RunConfig, kit: ToolKit, provider: Provider, hooks: Hooks) 
         raise BadConfig(f"{FINISH} is how the run ends", hint="Take the rule away.", where="--disallowedTools")
     compat_profile = config.profile is Profile.COMPAT
     return Setting(
-        policy=policy_of(config),
+        policy=replace(policy_of(config), summarizes=dialect.summaries),
         contract=config.contract,
         tools=kit.toolbox.definitions,
         system=config.system_prompt,

@@ -51,6 +51,8 @@ class Dialect(Struct, frozen=True):
     strict_rules: StrictRules = StrictRules.NONE
     forced_choice_with_thinking: bool = False
     root_combinators: bool = False
+    summaries: bool = True
+    """Whether it is worth asking this deployment to sum up what a long run leaves out."""
 
     def has(self, feature: Feature) -> bool:
         """Whether the deployment takes this feature, as far as is known."""
@@ -64,6 +66,7 @@ class Dialect(Struct, frozen=True):
             self.strict_rules,
             self.forced_choice_with_thinking,
             self.root_combinators,
+            self.summaries,
         )
 
 
@@ -113,10 +116,12 @@ LOCAL = Dialect(
     frozenset({Feature.TOOLS, Feature.FORCED_CHOICE, Feature.FORCED_ANY, Feature.STREAM, Feature.SYSTEM_ROLE}),
     StrictRules.GRAMMAR,
     root_combinators=True,
+    summaries=False,  # reading the record again would take minutes
 )
 
 SCRIPTED = Dialect(
     "scripted",
     ANTHROPIC.features,
     StrictRules.REFERENCE,
+    summaries=False,  # unless there is a script for them
 )

@@ -131,6 +131,9 @@ def _native_words(result: TerminalResult) -> tuple[str, str]:  # noqa: C901, PLR
 _LIMIT_WORDS = {
     Limit.TURNS: ("error_max_turns", "max_turns"),
     Limit.BUDGET: ("error_max_budget_usd", "budget_exhausted"),
+    Limit.TOKENS: ("error_max_budget_tokens", "budget_exhausted"),
+    Limit.REPEATS: ("error_repeats", "repeating"),
+    Limit.WINDOW: ("error_context_window", "context_window_full"),
     Limit.DEADLINE: ("error_deadline", "deadline_passed"),
     Limit.PROMPT_HOOK: ("error_prompt_blocked", "prompt_blocked"),
     Limit.TOOL_HOOK: ("error_hook_stopped", "hook_stopped"),
@@ -183,7 +186,7 @@ def _compat_stopped(result: TerminalResult, stopped: Stopped) -> Frame:
         case Limit.BUDGET:
             words = f"Reached maximum budget (${bound})"
             return _compat_error(result, "error_max_budget_usd", "budget_exhausted", words)
-        case Limit.DEADLINE:
+        case Limit.DEADLINE | Limit.TOKENS | Limit.REPEATS | Limit.WINDOW:
             return _compat_error(result, *_LIMIT_WORDS[limit], result.reason)
         case Limit.PROMPT_HOOK:
             said = {**_compat_success(result, bound, None), "num_turns": 0, "terminal_reason": ""}

@@ -1185,7 +1185,7 @@ def read_much(policy=None, turns=8):
     play = Play(policy)
     play.prompt()
     for n in range(turns):
-        play.reply(call(f"c{n}"))
+        play.reply(call(f"c{n}", text=f'{{"n":{n}}}'))
         play.tool(f"c{n}", "x" * 5_000)
     return play
 
@@ -1201,7 +1201,7 @@ def test_a_window_that_was_learnt_is_not_filled_again():
     play = read_much()
     play.fails(TOO_LONG)
     for n in range(6):
-        play.reply("thinking", call(f"d{n}"))
+        play.reply("thinking", call(f"d{n}", text=f'{{"m":{n}}}'))
         play.tool(f"d{n}", "x" * 5_000)
     assert kinds(play.records).count("Compacted") == 2
     assert kinds(play.records).count("RequestLost") == 1
@@ -1211,11 +1211,46 @@ def test_every_so_many_replies_the_history_is_made_shorter_where_that_was_asked_
     assert kinds(read_much(native(compact_after_turns=4)).records).count("Compacted") == 2
 
 
-@pytest.mark.parametrize("policy", [native(compacts=False), compat()])
-def test_a_prompt_that_is_too_long_ends_the_run_where_nothing_is_made_shorter(policy):
-    play = read_much(policy)
+def test_a_conversation_that_no_longer_fits_is_stopped_where_nothing_is_made_shorter():
+    play = read_much(native(compacts=False))
+    play.fails(TOO_LONG)
+    assert play.outcome == Stopped(Limit.WINDOW, TOO_LONG.detail)
+
+
+def test_the_reference_calls_it_a_failure():
+    play = read_much(compat())
     play.fails(TOO_LONG)
     assert play.outcome.kind is FailureKind.TOO_LONG
+
+
+def test_a_second_refusal_of_the_same_turn_is_the_end():
+    play = read_much()
+    play.fails(TOO_LONG)
+    records = play.fails(TOO_LONG)
+    assert kinds(records) == ["RequestLost", "Ended"]
+    assert play.outcome == Stopped(Limit.WINDOW, TOO_LONG.detail)
+
+
+def test_the_next_turn_may_be_refused_and_made_shorter_anew():
+    play = read_much()
+    play.fails(TOO_LONG)
+    for n in range(3):
+        play.reply("thinking", call(f"d{n}", text=f'{{"m":{n}}}'))
+        play.tool(f"d{n}", "x" * 5_000)
+    assert kinds(play.fails(TOO_LONG)) == ["RequestLost", "Compacted", "Asked"]
+
+
+def test_a_reply_for_which_the_window_had_no_room_makes_the_history_shorter():
+    play = read_much()
+    records = play.reply("I will", stop="model_context_window_exceeded")
+    assert "Compacted" in kinds(records)
+
+
+def test_without_compaction_replies_without_room_end_as_a_full_window():
+    play = read_much(native(compacts=False))
+    for _ in range(4):
+        play.reply("I will", stop="model_context_window_exceeded")
+    assert play.outcome.limit is Limit.WINDOW
 
 
 def test_a_prompt_that_cannot_be_made_shorter_ends_the_run():

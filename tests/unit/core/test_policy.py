@@ -12,7 +12,7 @@ def test_the_native_profile_holds_forces_reserves_and_guards():
     assert native() == Policy(
         profile=Profile.NATIVE, max_attempts=5, max_turns=None, max_budget_usd=None, deadline_s=None, eager=False,
         takes_cut_calls=False, holds=True, forces=True, reserves=True, declines=True, cuts_repeats=True,
-        guards_degenerate=True, continues=3, stop_blocks=5, nudges_silence=False, joins_user_text=False,
+        guards_degenerate=True, continues=3, max_repeats=10, compacts=True, summarizes=True, stop_blocks=5, nudges_silence=False, joins_user_text=False,
     )  # fmt: skip
 
 
@@ -21,6 +21,7 @@ def test_the_compat_profile_does_none_of_it():
         profile=Profile.COMPAT, max_attempts=5, max_turns=None, max_budget_usd=None, deadline_s=None, eager=True,
         takes_cut_calls=True, holds=False, forces=False, reserves=False, declines=False, cuts_repeats=False,
         revises=False, guards_degenerate=False, continues=3, compacts=False, stop_blocks=None, nudges_silence=True, joins_user_text=True,
+        max_repeats=None, stops_at_window=False,
     )  # fmt: skip
 
 
