@@ -1,0 +1,177 @@
+"""Everything that a batch needs, opened and checked before anything is sent.
+
+Must not go in here: flags (`cli.batch`), running (`cli.batch_run`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lastcall.batches.bounds import Bounds
+from lastcall.batches.output import RecordFile
+from lastcall.batches.pacing import Pace
+from lastcall.batches.plan import Plan, SchemaColumn, check_columns, make_plan
+from lastcall.batches.reading import STDIN, open_source
+from lastcall.batches.rows import Source
+from lastcall.batches.template import PromptTemplate
+from lastcall.cli.args import Args, parse
+from lastcall.cli.config import resolve
+from lastcall.cli.output import Notes
+from lastcall.cli.report import check_report
+from lastcall.cli.stdin import Stdin
+from lastcall.contract import Contract, compile_contract
+from lastcall.contract.parse import parse_schema, schema_from_value
+from lastcall.errors import BadConfig
+from lastcall.nouns.profile import Profile
+from lastcall.providers import Provider
+from lastcall.runtime.config import RunConfig
+from lastcall.runtime.session import open_provider
+
+ROWS_AT_ONCE: Final = 64
+MAX_RETRIES: Final = 20
+"""Of one request: a storm that lasts a while must not end rows; the pace is what protects the service."""
+
+
+class BatchWish(Struct, frozen=True):
+    """What the command line asks for. `flags` are those of single runs, as `lastcall -p` takes them."""
+
+    input: str
+    output: str
+    prompt: str
+    flags: list[str]
+    schema_column: str | None = None
+    input_format: str | None = None
+    key: str | None = None
+    retry: frozenset[str] = frozenset()
+    force: bool = False
+    concurrency: int | None = None
+    max_failures: int | None = None
+    report: str | None = None
+    as_json: bool = False
+    quiet: bool = False
+
+
+class Opened(Struct, frozen=True):
+    """Everything that a sitting needs. `key` is the column that names rows, `rows_at_once` the most that run."""
+
+    plan: Plan
+    provider: Provider
+    pace: Pace
+    source: Source
+    key: str | None
+    bounds: Bounds
+    rows_at_once: int
+
+
+def open_batch(wish: BatchWish, environment: Mapping[str, str], notes: Notes) -> Opened:
+    """Raises `UsageError`."""
+    args = parse(["-p", *wish.flags])
+    _demand_possible(wish, args)
+    config = resolve(args, environment, Profile.NATIVE, Stdin(), notes.say)
+    bounds = Bounds(config.max_budget_usd, wish.max_failures, config.deadline_s)
+    config = _for_rows(config)
+    template = PromptTemplate(_template_text(wish.prompt))
+    contract = _contract(wish, args, config)
+    for line in contract.warnings if isinstance(contract, Contract) else ():
+        notes.say(line)
+    stdin = sys.stdin.buffer if sys.stdin is not None and not sys.stdin.isatty() else None
+    source = open_source(wish.input, format_=wish.input_format, stdin=stdin)
+    pace = Pace(wish.concurrency or ROWS_AT_ONCE)
+    provider = open_provider(config, flow=pace, shares_prefix=True)
+    is_local = provider.deployment.provider == "local"
+    if is_local and wish.concurrency is None:
+        pace = Pace(1)  # one engine, one row at a time; it asks no flow
+    if is_local and config.model is None:
+        notes.say("lastcall: no model is named and no provider configured: the embedded model answers.")
+    plan = make_plan(template, contract, config, provider.deployment.model)
+    key = wish.key or source.key_column
+    check_columns(source, plan, key)
+    return Opened(plan, provider, pace, source, key, bounds, pace.ceiling)
+
+
+def _demand_possible(wish: BatchWish, args: Args) -> None:
+    """Refuses what the command line alone shows to be impossible. Raises `BadConfig`."""
+    if args.text("json_schema") == "-" and wish.input == STDIN:
+        raise BadConfig("standard input holds the rows", hint="Give the schema as a file.", where="--json-schema")
+    if (args.text("json_schema") is None) == (wish.schema_column is None):
+        raise BadConfig("a batch needs a contract", hint="Give --json-schema or --schema-column, one of them.")
+    if wish.output == STDIN:
+        hint = "The output is the checkpoint too: name a file."
+        raise BadConfig("records cannot go to standard output", hint=hint, where="--output")
+    if wish.report is not None:
+        check_report(wish.report)
+    for flag, place in (("--output", wish.output), ("--report", wish.report)):
+        if place is not None and _is_same(wish.input, place):
+            raise BadConfig("this is the input", hint="Name another file.", where=flag)
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)  # noqa: PTH121 -- names are text here
+    except (OSError, ValueError):
+        return False
+
+
+def _for_rows(config: RunConfig) -> RunConfig:
+    """The configuration of single rows: no tools, no journal, and the limits of the whole batch left to the batch."""
+    return replace(
+        config,
+        tools="",
+        persist=False,
+        partial=False,
+        max_budget_usd=None,
+        budget_words="",
+        deadline_s=None,
+        deadline_words="",
+        max_retries=MAX_RETRIES if config.max_retries is None else config.max_retries,
+    )
+
+
+def _template_text(given: str) -> str:
+    if not given.startswith("@"):
+        return given
+    path = given[1:]
+    try:
+        with open(path, encoding="utf-8-sig") as file:  # noqa: PTH123 -- as the other files of flags
+            return file.read(1 << 22)
+    except OSError as error:
+        raise BadConfig(f"the template cannot be read: {error.strerror}", hint="Check the path.", where=path) from None
+    except UnicodeDecodeError:
+        raise BadConfig("the template is not UTF-8", hint="Save it as UTF-8.", where=path) from None
+
+
+def _contract(wish: BatchWish, args: Args, config: RunConfig) -> Contract | SchemaColumn:
+    if config.contract is not None:
+        return config.contract
+    formats, strict = not args.on("no_format"), args.on("strict_values")
+
+    def compile_(given: Any) -> Contract:
+        where = wish.schema_column or ""
+        if isinstance(given, str):
+            schema = parse_schema(given, profile=Profile.NATIVE, where=where)
+        else:
+            schema = schema_from_value(given, profile=Profile.NATIVE, where=where)
+        return compile_contract(schema, profile=Profile.NATIVE, assert_formats=formats, strict_values=strict)
+
+    return SchemaColumn(wish.schema_column or "", compile_)
+
+
+def demand_same(wish: BatchWish, file: RecordFile, plan: Plan) -> None:
+    """Ask, or refuse where nobody can be asked, when the records so far came from something else. Raises `BadConfig`."""
+    changed = plan.made_by.changes_since(file.origins)
+    if not changed or wish.force:
+        return
+    said = f"{' and '.join(changed)} changed since the records in the output were made"
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() and wish.input != STDIN:
+        import click  # noqa: PLC0415 -- loaded by the command already
+
+        if click.confirm(f"lastcall: {said}. Go on with the rows that are missing?", err=True):
+            return
+    hint = "Name another output, or add --force to go on with the rows that are missing."
+    raise BadConfig(said, hint=hint, where=file.path)

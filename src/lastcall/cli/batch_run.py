@@ -1,0 +1,148 @@
+"""A batch from the command line: run, shown, and its exit code.
+
+Must not go in here: opening and checking (`cli.batch_open`), the loop (`batches.work`), how progress looks
+(`cli.batch_show`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final
+
+import anyio
+
+from lastcall.batches.bounds import Halt, Why
+from lastcall.batches.keys import Naming
+from lastcall.batches.output import RecordFile, open_output
+from lastcall.batches.parquet import checkpoint_of, demand_ours, write_parquet
+from lastcall.batches.plan import Inspection, inspect
+from lastcall.batches.records import BAD_ROW, GOOD
+from lastcall.batches.running import RowRunner
+from lastcall.batches.tally import Tally
+from lastcall.batches.work import BatchWork, fetched
+from lastcall.cli.batch_open import BatchWish, Opened, demand_same, open_batch
+from lastcall.cli.batch_show import open_screen, summary_value
+from lastcall.cli.batch_signals import heard_signals
+from lastcall.cli.output import Notes
+from lastcall.cli.say import say
+
+_PARQUET: Final = (".parquet", ".pq")
+_FETCHED_AT_ONCE: Final = 16
+_CODES: Final = {
+    Why.BUDGET: 14,
+    Why.FAILURES: 14,
+    Why.DEADLINE: 14,
+    Why.OUTPUT: 14,
+    Why.REFUSED: 15,
+    Why.INTERRUPTED: 130,
+    Why.TERMINATED: 143,
+    Why.INPUT: 2,
+}
+_SOME_FAILED: Final = 1
+
+
+def run_batch(wish: BatchWish, environment: Mapping[str, str]) -> int:
+    """Run the batch; the exit code. Raises `UsageError` before anything is sent, `JournalError`."""
+    notes = Notes(quiet=wish.quiet)
+    opened = open_batch(wish, environment, notes)
+    checkpoint = _checkpoint(wish)
+    looked = _look(opened, notes)
+    with open_output(checkpoint) as file:
+        demand_same(wish, file, opened.plan)
+        file.begin(wish.retry)
+        _tell_before(file, looked, notes)
+        tally = Tally(total=looked.total if looked is not None else None)
+        halt = anyio.run(_sitting, wish, opened, file, tally)
+        _tell_after(file, tally, halt, notes)
+        _write_views(wish, file)
+        if wish.as_json:
+            say(summary_value(tally, file.kept, halt))
+        return _code(file, tally, halt)
+
+
+def _checkpoint(wish: BatchWish) -> str:
+    """Where the records go first: the output itself, or the file beside one that cannot be appended to."""
+    if not wish.output.lower().endswith(_PARQUET):
+        return wish.output
+    demand_ours(wish.output)
+    return checkpoint_of(wish.output)
+
+
+def _look(opened: Opened, notes: Notes) -> Inspection | None:
+    if not opened.source.rereadable:
+        return None
+    looked = inspect(opened.source, opened.plan, opened.key)
+    if looked.bad:
+        told = f"{looked.bad} of {looked.total} rows cannot be used ({looked.first_bad})"
+        notes.say(f"lastcall: {told}; their records say so")
+    return looked
+
+
+def _tell_before(file: RecordFile, looked: Inspection | None, notes: Notes) -> None:
+    if file.repaired_bytes:
+        notes.say(f"lastcall: a torn record of {file.repaired_bytes} bytes was cut off the end of {file.path}")
+    if len(file.done):
+        of = f" of {looked.total}" if looked is not None else ""
+        notes.say(f"lastcall: {len(file.done)}{of} rows are done already")
+
+
+async def _sitting(wish: BatchWish, opened: Opened, file: RecordFile, tally: Tally) -> Halt | None:
+    naming = Naming(opened.key)
+    work = BatchWork(
+        RowRunner(opened.plan, opened.provider),
+        file,
+        tally,
+        made_by=opened.plan.made_by,
+        bounds=opened.bounds,
+        rows_at_once=opened.rows_at_once,
+        spent_before_usd=Decimal(repr(file.spent_usd)),
+        is_done=file.done.__contains__,
+    )
+    screen = open_screen(tally, opened.pace, quiet=wish.quiet)
+    rows = naming.named(opened.source.rows())
+    try:
+        with heard_signals(work, screen.note):
+            async with screen:
+                await work.run(fetched(rows, at_once=_FETCHED_AT_ONCE if opened.source.rereadable else 1))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await opened.provider.aclose()
+    if naming.repeated:
+        examples = ", ".join(naming.examples)
+        told = f"{naming.repeated} rows have the key of an earlier row ({examples})"
+        screen.note(f"lastcall: {told}; each has a record of its own")
+    stale = len(file.done) - tally.skipped
+    if stale > 0 and work.halt is None:
+        screen.note(f"lastcall: {stale} records in the output are of rows that the input does not have (any more)")
+    return work.halt
+
+
+def _write_views(wish: BatchWish, file: RecordFile) -> None:
+    """Views of the records: the Parquet file, the report. Raises `JournalError`, `BadConfig`."""
+    file.settle()
+    if file.path != wish.output:
+        write_parquet(file.lines(), wish.output)
+    if wish.report is not None:
+        from lastcall.batches.report import write_report_page  # noqa: PLC0415 -- pages and charts, when asked for
+
+        write_report_page(wish.report, file.records(), title=wish.output)
+
+
+def _tell_after(file: RecordFile, tally: Tally, halt: Halt | None, notes: Notes) -> None:
+    if halt is not None:
+        notes.error(f"lastcall: {halt.words}")
+    if halt is not None or tally.left:
+        missing = tally.remaining
+        rows = "Rows without a record" if missing is None else f"{missing} rows have no record: they"
+        notes.say(f"lastcall: {rows} are done when the same command is run again")
+    failed = {outcome for outcome in file.kept + tally.outcomes if outcome not in GOOD}
+    again = sorted(failed - {BAD_ROW})
+    if halt is None and again:
+        notes.say(f"lastcall: to do the failed rows again, add --retry {','.join(again)}")
+
+
+def _code(file: RecordFile, tally: Tally, halt: Halt | None) -> int:
+    if halt is not None:
+        return _CODES[halt.why]
+    return 0 if all(outcome in GOOD for outcome in file.kept + tally.outcomes) else _SOME_FAILED
