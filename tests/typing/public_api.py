@@ -82,6 +82,8 @@ async def asynchronous() -> None:
                     assert_type(event.output, Invoice)
                 case lastcall.RunEnded():
                     assert_type(event.result.output, Invoice)
+                case lastcall.PartialObject():
+                    assert_type(event.sketch(), Invoice)
                 case lastcall.TextPiece(text):
                     assert_type(text, str)
                 case _:

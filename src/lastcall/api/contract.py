@@ -91,6 +91,11 @@ class Contract(Generic[T]):
         return f"Contract({self.output!r})"
 
     @property
+    def type(self) -> Any:
+        """The output type, `None` if it is a schema: then objects are plain values."""
+        return None if isinstance(self.output, str | Mapping) else self.output
+
+    @property
     def json_schema(self) -> Mapping[str, Any]:
         """The schema, before it is wrapped or made strict for a service."""
         return self.compiled.schema.value

@@ -8,7 +8,7 @@ Must not go in here: how records become these events (`api.watching`).
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from msgspec import Struct
 
@@ -25,13 +25,24 @@ class TextPiece(Struct, frozen=True):
     text: str
 
 
-class PartialObject(Struct, frozen=True):
+class PartialObject(Struct, Generic[T], frozen=True):
     """The object as far as it is written: plain JSON values, not checked against anything.
 
     A string may be cut short; a number or a literal appears only when it is complete.
     """
 
     value: Any
+    type: Any = None
+    """The output type; `None` where it is a schema."""
+
+    def sketch(self) -> T:
+        """The value in the shape of the output type, so that it can be shown: never validated, never the answer.
+
+        What is not written yet has its default, or is `None` whatever the type says; what does not fit stays plain JSON.
+        """
+        from lastcall.api.sketching import sketch  # noqa: PLC0415 -- Pydantic, where the type is one of its
+
+        return cast("T", self.value if self.type is None else sketch(self.value, self.type))
 
 
 class AttemptRejected(Struct, frozen=True):
@@ -81,7 +92,7 @@ class RunEnded(Struct, Generic[T], frozen=True):
 
 StreamEvent = (
     TextPiece
-    | PartialObject
+    | PartialObject[T]
     | AttemptRejected
     | ToolStarted
     | ToolFinished

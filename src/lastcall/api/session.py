@@ -116,6 +116,7 @@ class Session(Generic[T]):
             tools=",".join(named) if named else config.tools,
             allowed_tools=(*config.allowed_tools, *(tool.definition.name for tool in own)),
         )
+        self._type = contract.type if contract is not None else None
         self._own = own
         self._hooks = tuple(hooks)
         self._troubles = Troubles()
@@ -222,7 +223,7 @@ class Session(Generic[T]):
         return self._core
 
     def _watcher(self, emit: Callable[[Any], None]) -> Watcher:
-        return Watcher(self._config.contract, emit)
+        return Watcher(self._config.contract, emit, self._type, lambda: self._opened().driver.state.channel)
 
 
 class RunStream(Generic[T]):

@@ -16,6 +16,7 @@ from lastcall.contract.wrapping import WRAP
 from lastcall.core import records as r
 from lastcall.core.events import Progress
 from lastcall.nouns.attachment import Attachment
+from lastcall.nouns.request import Channel
 from lastcall.nouns.result import TerminalResult, VerdictKind
 from lastcall.nouns.tools import ToolCall
 from lastcall.runtime.ports import Publisher
@@ -66,9 +67,18 @@ class RunWatcher(Silent):
 class Watcher(Silent):
     """Turns what happens into events and gives them to `emit`."""
 
-    def __init__(self, contract: Contract | None, emit: Emit) -> None:
+    def __init__(
+        self,
+        contract: Contract | None,
+        emit: Emit,
+        output: Any = None,
+        channel: Callable[[], Channel] = lambda: Channel.TOOL,
+    ) -> None:
+        """`output` is the type that objects are loaded as, `None` where it is a schema."""
         self._contract = contract
         self._emit = emit
+        self._output = output
+        self._channel = channel
         self._calls: dict[str, ToolCall] = {}
         self._attached: Attachment | None = None
         self._drafts: dict[int, PartialText] = {}
@@ -131,7 +141,9 @@ class Watcher(Silent):
                 self._drafts.clear()
             case "content_block_start":
                 block = event.get("content_block") or {}
-                if block.get("type") == "tool_use" and block.get("name") == FINISH:
+                kind = block.get("type")
+                native = kind == "text" and self._contract is not None and self._channel() is Channel.NATIVE
+                if native or (kind == "tool_use" and block.get("name") == FINISH):
                     self._drafts[event.get("index", 0)] = PartialText()
             case "content_block_delta":
                 self._delta(event.get("index", 0), event.get("delta") or {})
@@ -139,11 +151,30 @@ class Watcher(Silent):
                 pass  # ends of blocks come as records
 
     def _delta(self, index: int, delta: Frame) -> None:
-        if delta.get("type") == "text_delta" and delta.get("text"):
-            self._emit(e.TextPiece(delta["text"]))
-        elif delta.get("type") == "input_json_delta" and index in self._drafts:
-            value = self._drafts[index].add(delta.get("partial_json", ""))
-            if self._contract is not None and self._contract.wrapped:
-                value = value.get(WRAP, NOTHING) if isinstance(value, dict) else NOTHING
-            if value is not NOTHING:
-                self._emit(e.PartialObject(value))
+        match delta.get("type"):
+            case "text_delta" if self._is_prose(index, delta.get("text", "")):
+                self._emit(e.TextPiece(delta["text"]))
+            case "text_delta" if index in self._drafts:
+                self._piece(self._drafts[index], delta["text"])
+            case "input_json_delta" if index in self._drafts:
+                self._piece(self._drafts[index], delta.get("partial_json", ""))
+            case _:
+                pass  # thinking, or arguments of another tool
+
+    def _is_prose(self, index: int, text: str) -> bool:
+        """Whether a piece of text is for people: on the native channel text that begins as an object is not."""
+        draft = self._drafts.get(index)
+        if draft is not None and not draft.pieces and text.strip() and not text.lstrip().startswith("{"):
+            del self._drafts[index]
+            draft = None
+        return draft is None and bool(text)
+
+    def _piece(self, draft: PartialText, piece: str) -> None:
+        draft.pieces.append(piece)
+        if len(draft.pieces) < draft.due:
+            return
+        value = draft.look()
+        if self._contract is not None and self._contract.wrapped:
+            value = value.get(WRAP, NOTHING) if isinstance(value, dict) else NOTHING
+        if value is not NOTHING:
+            self._emit(e.PartialObject(value, self._output))

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 
 import jiter
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lastcall.api.partial import NOTHING, PartialText, read_partial
+
+
+def feed(partial, piece):
+    """One more piece, as the watcher gives it: the value, or `NOTHING`."""
+    partial.pieces.append(piece)
+    return partial.look() if len(partial.pieces) >= partial.due else NOTHING
+
+
+def patient():
+    """A clock by which a reading takes no time: there is always time for one."""
+    return lambda: 0.0
+
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 values = st.recursive(
@@ -45,9 +59,9 @@ def test_every_partial_is_a_prefix_of_the_whole(value, ascii_only, size):
         whole = jiter.from_json(text.encode())
     except ValueError:  # lone surrogates
         return
-    partial = PartialText()
+    partial = PartialText(patient())
     for start in range(0, len(text), size):
-        found = partial.add(text[start : start + size])
+        found = feed(partial, text[start : start + size])
         assert found is NOTHING or is_prefix(found, whole)
 
 
@@ -68,45 +82,74 @@ def test_strings_are_shown_as_far_as_they_are_written():
 def test_what_shows_nothing_is_nothing():
     assert read_partial("") is NOTHING
     assert read_partial("nonsense") is NOTHING
-    partial = PartialText()
-    assert partial.add('{"a": "b') == {"a": "b"}
-    assert partial.add('"') is NOTHING
+    partial = PartialText(patient())
+    assert feed(partial, '{"a": "b') == {"a": "b"}
+    assert feed(partial, '"') is NOTHING
 
 
-def test_a_large_object_in_small_pieces_costs_less_than_three_readings():
-    """200 kB in 16-character pieces; the readings are counted in characters, which no busy machine can disturb."""
+def test_a_slow_text_is_read_with_every_piece():
+    partial = PartialText(patient())
+    text = json.dumps({"rows": [{"n": number} for number in range(60)]})
+    shown = [feed(partial, text[start : start + 8]) for start in range(0, len(text), 8)]
+    assert sum(value is not NOTHING for value in shown) > 60
+
+
+def test_a_text_that_is_there_at_once_is_read_while_it_is_short_and_then_whenever_it_is_eight_times_as_long():
+    """The clock stands still: no time has passed that a reading could take its share of."""
+    partial = PartialText(lambda: 0.0)
+    partial._again = 1.0
+    lengths = []
+    for number in range(1, 5_001):
+        if feed(partial, "[" if number == 1 else "0,") is not NOTHING:
+            lengths.append(partial._length)
+            partial._again = 1.0
+    assert lengths[:257] == list(range(1, 514, 2))  # short, and read with every piece
+    growths = [b / a for a, b in itertools.pairwise(lengths[256:])]
+    assert len(growths) == 1
+    assert min(growths) >= 8  # so all readings together are less than 8/7 of the last one
+    assert lengths[-1] * 8 > 9_999
+
+
+@pytest.mark.parametrize(("pause", "gap"), [(1.0, 5), (4.0, 2), (6.0, 1)])
+def test_readings_in_between_take_at_most_one_part_in_fifty_of_the_time(pause, gap):
+    """A look at the clock takes a tenth of a second, so a reading does: it may be done again after five."""
+    now = [0.0]
+
+    def clock():
+        now[0] += 0.1
+        return now[0]
+
+    partial = PartialText(clock)
+    feed(partial, "[" + "0," * 300)
     read = []
-
-    class Counting(PartialText):
-        def add(self, piece):
-            before = self._next
-            found = super().add(piece)
-            if self._next != before:
-                read.append(self._length)
-            return found
-
-    rows = [{"n": number, "name": "x" * 20, "ok": True} for number in range(3_600)]
-    text = json.dumps({"rows": rows})
-    assert len(text) > 190_000
-    partial = Counting()
-    for start in range(0, len(text), 16):
-        partial.add(text[start : start + 16])
-    assert sum(read) < 2 * len(text)
+    for number in range(200):
+        now[0] += pause
+        if feed(partial, "0,") is not NOTHING:
+            read.append(number)
+    assert {later - earlier for earlier, later in itertools.pairwise(read)} == {gap}
 
 
-def test_the_time_of_a_large_object_in_small_pieces_is_a_small_multiple_of_one_reading():
-    text = json.dumps({"rows": [{"n": number, "name": "x" * 20} for number in range(4_500)]})
+@pytest.mark.parametrize("size", [200_000, 262_400])  # the second is just past a reading: the dearest length
+@pytest.mark.parametrize("kind", ["rows", "numbers", "nested"])
+def test_a_large_object_in_small_pieces_costs_less_than_three_readings(kind, size):
+    row = {"rows": {"n": 12, "name": "x" * 20, "ok": True}, "numbers": 12.5, "nested": [[12, {"k": [1]}]]}[kind]
+    text = json.dumps({"rows": [row] * ((size - 12) // (len(json.dumps(row)) + 2))})
+    assert len(text) > size - 100
+    pieces = [text[start : start + 16] for start in range(0, len(text), 16)]
+    whole = text.encode()
 
-    def once():
-        began = time.perf_counter()
-        json.loads(text)
-        return time.perf_counter() - began
+    def took(work):
+        began = time.process_time()
+        work()
+        return time.process_time() - began
 
     def in_pieces():
         partial = PartialText()
-        began = time.perf_counter()
-        for start in range(0, len(text), 16):
-            partial.add(text[start : start + 16])
-        return time.perf_counter() - began
+        for piece in pieces:
+            held = partial.pieces
+            held.append(piece)
+            if len(held) >= partial.due:
+                partial.look()
 
-    assert min(in_pieces() for _ in range(3)) < 30 * min(once() for _ in range(3))  # a square would be thousands
+    rounds = [(took(in_pieces), took(lambda: jiter.from_json(whole))) for _ in range(9)]
+    assert min(ours for ours, _ in rounds) < 3 * min(once for _, once in rounds)
