@@ -93,7 +93,7 @@ def _kind(value: JsonValue) -> str:
             return "string"
         case list():
             return "array"
-        case dict():
+        case _:
             return "object"
 
 

@@ -8,6 +8,7 @@ from lastcall.contract.ecma_pieces import (
     MAX_CODE,
     CharClass,
     Example,
+    Piece,
     choice,
     class_piece,
     complement,
@@ -67,3 +68,66 @@ def test_costs_add_up() -> None:
 )
 def test_examples_stretch(example: Example, length: int, text: str) -> None:
     assert example.text(length) == text
+
+
+@pytest.mark.parametrize(
+    ("properties", "negated", "engine", "shown"),
+    [
+        (("\\p{Lu}",), False, "[\\p{Lu}]", "A"),
+        (("\\p{Script=Greek}",), False, "[\\p{Script=Greek}]", "\u03b1"),
+        (("\\p{Script=Khmer}",), False, "[\\p{Script=Khmer}]", None),
+        (("\\P{Lu}",), False, "[\\P{Lu}]", None),
+        (("\\p{Lu}",), True, "[^\\p{Lu}]", None),
+    ],
+)
+def test_a_class_of_a_property_shows_a_character_where_one_is_known(
+    properties: tuple[str, ...], negated: bool, engine: str, shown: str | None
+) -> None:
+    piece = class_piece(CharClass((), properties), negated=negated)
+    assert piece.engine == engine
+    assert piece.plain is None
+    assert (piece.example.text() if piece.example else None) == shown
+
+
+def test_a_class_shows_a_friendly_character_that_it_holds() -> None:
+    shown = [class_piece(CharClass(r)).example for r in (((0x30, 0x7A),), ((0x21, 0x2F),), ((0x3B1, 0x3C9),))]
+    assert [one.text() for one in shown if one] == ["a", "-", "\u03b1"]
+    assert class_piece(CharClass(((0x61, 0x7A),)), negated=True).example == Example("A")
+
+
+def test_a_sequence_stretches_in_its_first_repetition_alone() -> None:
+    a, b = literal(0x61), literal(0x62)
+    many_a, many_b = repeated(a, 1, None, lazy=False), repeated(b, 0, None, lazy=False)
+    both = sequence([b, many_a, many_b, b])
+    assert both.example is not None
+    assert both.example.text() == "bab"
+    assert both.example.text(6) == "baaaab"
+
+
+def test_a_sequence_with_a_part_of_which_no_text_is_known_has_none() -> None:
+    unknown = class_piece(CharClass((), ("\\P{Lu}",)))
+    assert sequence([literal(0x61), unknown]).example is None
+    assert sequence([]).engine == "(?:)"
+    assert sequence([literal(0x61)]) == literal(0x61)
+    assert choice([unknown, literal(0x61)]).example == Example("a")
+    assert choice([unknown, literal(0x61)]).plain is None
+    assert choice([literal(0x61)]) == literal(0x61)
+    assert repeated(unknown, 0, 3, lazy=False).example == Example("")
+    assert repeated(unknown, 1, 3, lazy=False).example is None
+
+
+def test_a_counted_repetition_shows_what_it_must_and_can_take() -> None:
+    exact, some = repeated(literal(0x61), 3, 3, lazy=False).example, repeated(literal(0x61), 1, 4, lazy=False).example
+    assert exact == Example("aaa")
+    assert some is not None
+    assert (some.text(), some.text(9)) == ("a", "aaaa")
+    assert repeated(literal(0x61), 2_000_000, None, lazy=False).example is None
+
+
+def test_what_takes_no_character_is_not_repeated() -> None:
+    start = Piece("^", zero_width=True, anchored=True, example=Example(""))
+    group = Piece("(^)", zero_width=True, anchored=True, captures=(1,))
+    assert repeated(start, 2, 5, lazy=False) == start
+    assert repeated(start, 0, 5, lazy=False) == Piece("(?:)", example=Example(""), zero_width=True)
+    maybe = repeated(group, 0, 1, lazy=False)
+    assert (maybe.engine, maybe.anchored, maybe.captures) == ("(?:(^)|)", False, (1,))

@@ -28,3 +28,7 @@ def test_feedback_of_a_hook_is_passed_on():
 def test_a_denial_is_the_hooks_reason():
     assert words.denied_by_hook("not yet", Profile.COMPAT) == "not yet"
     assert words.denied_by_hook("not yet", Profile.NATIVE).endswith("not yet")
+
+
+def test_a_stop_hook_that_never_lets_go_is_named_with_its_words():
+    assert words.stop_bound(3, "look again") == "a Stop hook kept the run from ending 3 times: look again"

@@ -40,3 +40,39 @@ def test_the_deepest_that_is_taken() -> None:
         reference_schema(nested(MAX_LEVELS + 1), REFERENCE)
     with pytest.raises(Unfit, match="deeper than 32"):
         reference_schema(nested(9_000), REFERENCE)
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"type": "array", "items": {"type": "string"}}, "the root is not an object"),
+        ({"anyOf": [{"type": "object"}]}, "the root is not an object"),
+        (root({"type": "string", "minLength": 1}), "keyword minLength"),
+        (root({"type": "array", "items": [{"type": "string"}]}), "items is not a single schema"),
+        (root({"anyOf": [{"type": "string"}], "type": "string"}), "anyOf next to type"),
+        ({**root({"type": "string"}), "additionalProperties": True}, "additionalProperties is not false"),
+        (root({"enum": [[1]]}), "enum"),
+    ],
+)
+def test_a_refusal_names_what_is_in_the_way(schema: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Unfit, match=reason):
+        reference_schema(schema, REFERENCE)
+
+
+def test_the_branches_of_a_union_are_closed_too() -> None:
+    branch = {"type": "object", "properties": {}}
+    strict = reference_schema(root({"anyOf": [branch, {"type": "null"}], "description": "d"}), REFERENCE)
+    closed = {**branch, "additionalProperties": False}
+    assert strict["properties"]["a"] == {"anyOf": [closed, {"type": "null"}], "description": "d"}
+
+
+def test_a_list_of_items_is_closed_too() -> None:
+    strict = reference_schema(root({"type": "array", "items": {"type": "object", "properties": {}}}), REFERENCE)
+    assert strict["properties"]["a"]["items"]["additionalProperties"] is False
+
+
+def test_the_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lastcall.contract.strict_reference.MAX_NODES", 3)
+    assert reference_schema(root({"type": "array", "items": {"type": "string"}}), REFERENCE)
+    with pytest.raises(Unfit, match="more than 3 nodes"):
+        reference_schema(root({"anyOf": [{"type": "string"}, {"type": "null"}]}), REFERENCE)

@@ -69,3 +69,11 @@ def test_enums_hold_different_primitives(values: object) -> None:
     assert checked_enum([1, "1", None], "") == [1, "1", None]
     with pytest.raises(Unfit):
         checked_enum(values, "")
+
+
+@pytest.mark.parametrize("properties", [None, [], "a"])
+def test_an_object_has_to_declare_its_properties(properties: object) -> None:
+    assert checked_properties({"properties": {"a": True}}, "/x") == {"a": True}
+    with pytest.raises(Unfit, match="declare its properties") as caught:
+        checked_properties({"properties": properties}, "/x")
+    assert caught.value.path == "/x"

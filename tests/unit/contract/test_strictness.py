@@ -93,3 +93,15 @@ def test_log_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_bundled_metaschema_may_be_referred_to() -> None:
     assert inspected({"type": "object", "properties": {"a": {"$ref": "http://json-schema.org/draft-07/schema#"}}}) == ()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "contentEncoding": "base64", "contentMediaType": "text/plain"},  # annotations in draft-07
+        {"type": "object", "patternProperties": {"^a": True, "^b": {"type": "string"}}},
+        {"type": "object", "definitions": {"a": {"$ref": "#"}}, "properties": {"x": {"$ref": "#/definitions/a"}}},
+    ],
+)
+def test_nothing_is_said_of_what_asserts_nothing_or_comes_back_to_the_root(schema: Any) -> None:
+    assert inspected(schema) == ()

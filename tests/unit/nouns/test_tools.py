@@ -22,3 +22,8 @@ def test_an_answer_failed_when_it_says_so(is_error, failed):
 @pytest.mark.parametrize("kind", ResultKind)
 def test_only_the_contract_s_answers_are_of_a_finishing_call(kind):
     assert kind.of_finishing is (kind in {ResultKind.ACCEPTED, ResultKind.REJECTED, ResultKind.HELD})
+
+
+@pytest.mark.parametrize("kind", ResultKind)
+def test_only_a_tool_that_was_run_gives_its_own_answer(kind):
+    assert kind.of_tool is (kind in {ResultKind.OK, ResultKind.FAILED})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lastcall.nouns.result import Failed, FailureKind
-from lastcall.wire.failure import MAX_DETAIL, read_error_event, read_failure
+from lastcall.wire.failure import MAX_DETAIL, body_in, read_error_event, read_failure
 
 
 def answer(status: int, error: Any = None, content_type: str = "application/json") -> Failed:
@@ -106,3 +106,9 @@ def test_long_words_are_cut() -> None:
 def test_an_error_inside_a_stream_is_what_it_names(event: dict[str, Any], expected: tuple[FailureKind, str]) -> None:
     failure = read_error_event(event)
     assert (failure.kind, failure.detail, failure.status) == (*expected, None)
+
+
+def test_the_body_of_an_answer_that_is_no_json_is_found_in_its_description():
+    described = answer(502, b"<html>bad gateway</html>", "text/html").detail
+    assert body_in(described) == "<html>bad gateway</html>"
+    assert body_in("overloaded") == "overloaded"

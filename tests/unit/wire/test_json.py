@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import msgspec
 import pytest
 
 from lastcall.nouns.ids import CallId, MessageId
@@ -15,6 +16,7 @@ from lastcall.wire.json import (
     join_surrogates,
     object_of,
     objects_of,
+    raw_text,
     read_call,
     read_object,
     sendable_arguments,
@@ -188,3 +190,8 @@ def test_views_take_only_what_has_the_right_type() -> None:
     assert [whole_of(members, key) for key in ("n", "b", "neg", "f", "s", "none")] == [3, None, None, None, None, None]
     assert [object_of(members, key) for key in ("o", "l", "none")] == [{"a": 1}, {}, {}]
     assert [objects_of(members, key) for key in ("l", "o", "none")] == [[{"a": 1}], [], []]
+
+
+def test_a_part_of_a_body_keeps_its_exact_text():
+    part = msgspec.json.decode(b'{"a":  {"n": 1.50, "t": "\\u00e9\xc3\xa9"}}', type=dict[str, msgspec.Raw])["a"]
+    assert raw_text(part) == '{"n": 1.50, "t": "\\u00e9\u00e9"}'

@@ -76,6 +76,7 @@ def test_large_integers_are_equal_as_doubles_in_the_reference_alone() -> None:
     schema = {"enum": [2**53]}
     assert problems(schema, 2**53 + 1) == [" must be equal to one of the allowed values"]
     assert problems(schema, 2**53 + 1, REFERENCE) == []
+    assert problems(schema, 2**53 + 4, REFERENCE) == [" must be equal to one of the allowed values"]
 
 
 def test_not() -> None:
@@ -143,3 +144,23 @@ def test_a_reference_adds_no_problem_of_its_own(dialect: SchemaDialect) -> None:
     schema = {"properties": {"a": {"$ref": "#/$defs/s"}}, "$defs": {"s": {"type": "string"}}}
     assert problems(schema, {"a": 1}, dialect) == ["/a must be string"]
     assert problems(schema, {"a": "x"}, dialect) == []
+
+
+def test_nullable_lets_null_in_where_the_dialect_has_it() -> None:
+    assert problems({"type": "string", "nullable": True}, None, REFERENCE) == []
+    assert problems({"type": "string", "nullable": True}, None) == [" must be string"]
+    assert problems({"type": "string", "nullable": True}, 1, REFERENCE) == [" must be string"]
+    assert problems({"type": ["string", "array"], "nullable": True}, 1, REFERENCE) == [" must be string,array,null"]
+
+
+def test_a_value_of_a_type_of_its_own_is_compared_by_what_it_is() -> None:
+    class Count(int):
+        pass
+
+    assert problems({"enum": [1, "a"]}, Count(1)) == []
+    assert problems({"enum": [1, "a"]}, Count(2)) == [" must be equal to one of the allowed values"]
+
+
+def test_any_of_with_a_branch_that_takes_everything_asks_nothing() -> None:
+    assert problems({"anyOf": [{"type": "string"}, True]}, 1) == []
+    assert problems({"anyOf": [{"type": "string"}, {}]}, 1) == []
