@@ -10,6 +10,7 @@ SUBCOMMANDS: Final[dict[str, tuple[str, str]]] = {
     "schema": ("lastcall.cli.schema:schema", "Check, convert, explain a schema, or show a sample."),
     "models": ("lastcall.cli.models:models", "List, pull, verify or remove embedded models."),
     "sessions": ("lastcall.cli.sessions:sessions", "List, show, resume, remove or export sessions."),
+    "view": ("lastcall.cli.view:view", "A run, a batch or a probe as a page."),
     "replay": ("lastcall.cli.replay:replay_session", "A recorded session against today's contract, offline."),
     "serve": ("lastcall.cli.serve:serve", "Serve runs over HTTP."),
     "mcp": ("lastcall.cli.mcp_server:serve_mcp", "Serve the tool run over MCP."),

@@ -43,11 +43,12 @@ _HEADERS: Final = {
 class Shelf(Struct, frozen=True):
     """What is served: the list, and the journal of a session's id (`None`: there is none).
 
-    Both may raise `LastcallError`.
+    `page` is a page that is shown instead of these. All may raise `LastcallError`.
     """
 
     listing: Callable[[], Listing]
     find: Callable[[str], str | None]
+    page: Callable[[], str] | None = None
 
 
 class ViewServer(ThreadingHTTPServer):
@@ -112,7 +113,9 @@ class _Request(BaseHTTPRequestHandler):
     def _answer(self, path: str) -> None:
         match path.split("/"):
             case [""]:
-                page = live_page(Served(base=".", exports=True, session=self.server.session))
+                shelf = self.server.shelf
+                served = Served(base=".", exports=True, session=self.server.session)
+                page = live_page(served) if shelf.page is None else shelf.page()
                 self._say(HTTPStatus.OK, page.encode(), "text/html; charset=utf-8")
             case ["stories"]:
                 self._say(HTTPStatus.OK, encode(self.server.shelf.listing()), "application/json")

@@ -22,6 +22,7 @@ const figures_of = (run, go) => {
 };
 /** Three lanes over the time of the run: the model, tools, attempts. @param {RunFacts} run @param {Entry[]} entries @param {(place: number) => void} go */
 const ribbon_of = (run, entries, go) => {
+  if (!run.at) return null;
   const spans = entries.filter((entry) => ["turn", "call", "attempt"].includes(entry.kind));
   const end = Math.max(run.ended_at ?? 0, ...spans.slice(-50).map((entry) => entry.at + (entry.took_ms ?? 0) / 1000), run.at + 0.001);
   const whole = end - run.at;
@@ -58,7 +59,7 @@ const sides_of = (session, run) => {
   const facts = session.facts;
   /** @type {[string, string | undefined][]} */
   const about = [
-    ["Session", facts.session_id], ["Began", moment(run.at)], ["Model", facts.model], ["Profile", facts.profile],
+    ["Session", facts.session_id], ["Began", run.at ? moment(run.at) : undefined], ["Model", facts.model], ["Profile", facts.profile],
     ["Directory", facts.cwd], ["lastcall", facts.version], ["Contract", facts.digest ? `${facts.digest.slice(0, 12)}\u2026` : undefined],
   ];
   return [

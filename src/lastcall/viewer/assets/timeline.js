@@ -20,7 +20,7 @@ const row_of = (entry, began) => {
     (entry.facts ?? []).map((fact) => el("span.fact", null, fact)),
     entry.summary ? el("span.gist", { dir: "auto" }, entry.summary) : null,
     el("span.spring"),
-    el("span.when", { title: moment(entry.at) }, entry.took_ms !== undefined ? duration(entry.took_ms) : `+${duration(since)}`),
+    entry.at === 0 ? null : el("span.when", { title: moment(entry.at) }, entry.took_ms !== undefined ? duration(entry.took_ms) : `+${duration(since)}`),
   ];
   const row = el(`li.entry.k-${entry.kind}${entry.tone ? `.t-${entry.tone}` : ""}${entry.gone ? ".gone" : ""}`, { id: `e${entry.place}` });
   if (!parts.length) {
