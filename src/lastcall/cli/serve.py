@@ -19,8 +19,9 @@ import click
 from msgspec.structs import replace
 
 from lastcall.cli.args import parse
-from lastcall.cli.config import Stdin, choose_profile, resolve
+from lastcall.cli.config import choose_profile, resolve
 from lastcall.cli.say import say
+from lastcall.cli.stdin import Stdin
 from lastcall.cli.streams import say as tell
 from lastcall.errors import BadConfig, MissingExtra
 from lastcall.nouns.profile import Profile
@@ -53,6 +54,7 @@ class _Serve(click.Group):
         """Words that name no subcommand are flags for every run."""
         if args[:1] and args[0] in self.commands:
             return super().parse_args(ctx, args)
+        ctx.allow_interspersed_args = True
         rest = click.Command.parse_args(self, ctx, args)
         ctx.args, ctx._protected_args = rest, []  # noqa: SLF001 -- click keeps a subcommand's words there
         return rest
@@ -69,7 +71,13 @@ class _Serve(click.Group):
 @_storage
 @click.option("--insecure", is_flag=True, help="Let everybody in without a token, whatever the address.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A name this server may be asked by.")
-@click.option("--allow-model", "models", multiple=True, metavar="NAME[=MODEL]", help="A model requests may name.")
+@click.option(
+    "--allow-model",
+    "models",
+    multiple=True,
+    metavar="NAME[=MODEL]",
+    help="A model requests may name; *=MODEL: any other name.",
+)
 @click.option("--allow-rules", is_flag=True, help="Requests may bring rules in CEL, which run in this process.")
 @click.option("--places", default=1000, show_default=True, type=_COUNT, help="Runs that go on at a time.")
 @click.option(
@@ -152,7 +160,7 @@ def _models(given: tuple[str, ...]) -> dict[str, str]:
     models = {}
     for words in given:
         name, _, model = words.partition("=")
-        if not name:
+        if not name or (name == "*" and not model):
             raise BadConfig(f"{words!r} names no model", hint="Write NAME or NAME=MODEL.", where="--allow-model")
         models[name] = model or name
     return models

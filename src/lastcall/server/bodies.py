@@ -187,8 +187,8 @@ def text_of(raw: Raw) -> str | None:
     return bytes(raw).decode() or None
 
 
-def read_body(body: bytes, kind: Any) -> Any:
-    """The body as a value of this type. Raises `BadConfig`: one sentence with the place."""
+def read_exact(body: bytes) -> Any:
+    """The body as a JSON value, its numbers exact. Raises `BadConfig`: one sentence with the place."""
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
@@ -198,6 +198,12 @@ def read_body(body: bytes, kind: Any) -> Any:
         raise BadConfig(f"the body is not JSON: {read.message} (line {read.line}, column {read.column})", where="body")
     if read.duplicates:
         raise BadConfig(f"a key stands twice: {read.duplicates[0]}", hint="Leave one away.", where="body")
+    return read.value
+
+
+def read_body(body: bytes, kind: Any) -> Any:
+    """The body as a value of this type. Raises `BadConfig`: one sentence with the place."""
+    read_exact(body)
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, RecursionError) as error:

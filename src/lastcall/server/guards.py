@@ -15,7 +15,8 @@ from typing import Any, Final
 import anyio
 from starlette.responses import Response
 
-from lastcall.server.answers import Refusal, refuse
+from lastcall.server.answers import Refusal
+from lastcall.server.dropin import refuse
 from lastcall.server.metrics import Metrics
 from lastcall.server.settings import LOOPBACK, ServerSettings
 
@@ -59,14 +60,16 @@ class Guard:
         refusal = self._refusal(scope)
         try:
             if refusal is not None:
-                await self._answer(refuse(refusal), refusal, scope, receive, outgoing.send)
+                await self._answer(refuse(scope["path"], refusal), refusal, scope, receive, outgoing.send)
                 return
             incoming = _Incoming(receive, self._settings)
             try:
                 await self._app(scope, incoming.receive, outgoing.send)
             except _Stopped as stopped:
                 if not outgoing.began:
-                    await self._answer(refuse(stopped.refusal), stopped.refusal, scope, receive, outgoing.send)
+                    await self._answer(
+                        refuse(scope["path"], stopped.refusal), stopped.refusal, scope, receive, outgoing.send
+                    )
         except ClientTooSlow:
             return  # the connection is closed by whoever serves
         finally:

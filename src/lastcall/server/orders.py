@@ -31,6 +31,8 @@ Number = TypeVar("Number", int, float, Decimal)
 MOST_RULES: Final = 20
 RULE_CHARACTERS: Final = 2_000
 SUMMARY_CHARACTERS: Final = 200
+ANY: Final = "*"
+"""Among the operator's names of models: every other name."""
 
 
 class Said(Struct, frozen=True):
@@ -176,11 +178,12 @@ def _model(order: Order, settings: ServerSettings) -> str | None:
     """The model that answers. Raises `BadConfig` for one that the operator did not name."""
     if order.model is None or order.model == settings.base.model:
         return settings.base.model
-    if order.model not in settings.models:
+    model = settings.models.get(order.model) or settings.models.get(ANY)
+    if model is None:
         known = ", ".join(sorted({*settings.models, *([settings.base.model] if settings.base.model else [])}))
         hint = f"It has: {known}." if known else "Leave the model away, or have its operator name it (--allow-model)."
         raise BadConfig(f"this server has no model {order.model!r}", hint=hint, where="model")
-    return settings.models[order.model]
+    return model
 
 
 def _tools(order: Order, settings: ServerSettings) -> tuple[str, ...]:

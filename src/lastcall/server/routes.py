@@ -5,6 +5,7 @@ Must not go in here: the vendors' doors (`server.dropin`), the OpenAPI document'
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -44,6 +45,7 @@ from lastcall.server.runs_table import Page, Why
 from lastcall.version import VERSION
 
 RUN_HEADER: Final = "lastcall-run"
+CLIENT_LEFT: Final = "client_left"
 RUN_ID: Final = re.compile(r"run_[0-9a-f]{32}")
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _MOST: Final = 200
@@ -80,14 +82,14 @@ class Routes:
         """`POST /v1/runs`."""
         principal = await self._doors.enter(request.headers)
         wanted: RunRequest = read_body(await request.body(), RunRequest)
-        key = _idempotency_key(request)
+        key = idempotency_key(request)
         after = _last_event_id(request)
         row = await taken(self._house, order_of(wanted), principal, key)
         if wanted.stream:
             return answers.stream(streams.events(self._house, row, after), {RUN_HEADER: row.run_id})
         if not wanted.wait:
             return answers.value(view(row, result=True), 202, {RUN_HEADER: row.run_id, **_place(row)})
-        return self._told(await _awaited(self._house, row, request), row.run_id)
+        return _told(over(await awaited(self._house, row, request)))
 
     async def one(self, request: Request) -> Response:
         """`GET /v1/runs/{run_id}`."""
@@ -134,17 +136,6 @@ class Routes:
         if row is None or row.principal != principal.key:
             raise Refusal(404, "no_such_run", "there is no such run")
         return row
-
-    def _told(self, row: RunRow | None, run_id: str) -> Response:
-        """The envelope of a run that is over, with its status."""
-        if row is None:
-            raise Refusal(404, "no_such_run", "the run was removed before its result was read")
-        if row.envelope is None or row.status is None:
-            raise going_down(row)
-        headers = {RUN_HEADER: run_id}
-        if row.status in (429, 503):
-            headers["retry-after"] = str(answers.RETRY_S)
-        return answers.raw(row.envelope.encode(), row.status, headers)
 
     # -- contracts --------------------------------------------------------------------------------------------------
 
@@ -219,35 +210,53 @@ def _not_taken(why: Why, principal: Principal) -> Refusal:
             return Refusal(429, why.value, "the queue is full", hint="Ask again.", retry_s=answers.RETRY_S)
 
 
-def going_down(row: RunRow) -> Refusal:
-    """The answer to whoever waits for a run that another server, or this one after its restart, will go on with."""
-    words = f"the server is going down, and the run {row.run_id} goes on when it is up again"
-    hint = f"Ask for /v1/runs/{row.run_id}, or repeat the request with its Idempotency-Key."
-    return Refusal(503, "going_down", words, hint=hint, retry_s=answers.RETRY_S)
+async def awaited(house: House, row: RunRow, request: Request, within_s: float = math.inf) -> RunRow | None:
+    """The run once it is over, or as it is after so long; `None` if it is no more.
 
-
-async def _awaited(house: House, row: RunRow, request: Request) -> RunRow | None:
-    """The run once it is over, or as it is when the client has left: then nobody reads the answer."""
+    Raises `Refusal` (`CLIENT_LEFT`) when the client has left: then nobody reads the answer. Raises `StorageError`.
+    """
     if row.state is State.ENDED:
         return row
     found: RunRow | None = row
-    fault: StorageError | None = None
+    fault: LastcallError | None = None
 
     async def watch() -> None:
+        nonlocal fault
         while (await request.receive())["type"] != "http.disconnect":
             continue
+        fault = Refusal(499, CLIENT_LEFT, "the client has left")
         tasks.cancel_scope.cancel()
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
         try:
-            found = await streams.ended(house, row.run_id)
+            with anyio.move_on_after(within_s):
+                found = await streams.ended(house, row.run_id)
         except StorageError as error:
             fault = error
         tasks.cancel_scope.cancel()
     if fault is not None:
         raise fault
     return found
+
+
+def over(row: RunRow | None) -> RunRow:
+    """The run, which is over. Raises `Refusal` where it is not (the server goes down), or is no more."""
+    if row is None:
+        raise Refusal(404, "no_such_run", "the run was removed before its result was read")
+    if row.envelope is None or row.status is None:
+        words = f"the server is going down, and the run {row.run_id} goes on when it is up again"
+        hint = f"Ask for /v1/runs/{row.run_id}, or repeat the request with its Idempotency-Key."
+        raise Refusal(503, "going_down", words, hint=hint, retry_s=answers.RETRY_S)
+    return row
+
+
+def _told(row: RunRow) -> Response:
+    """The envelope of a run that is over, with its status."""
+    headers = {RUN_HEADER: row.run_id}
+    if row.status in (429, 503):
+        headers["retry-after"] = str(answers.RETRY_S)
+    return answers.raw((row.envelope or "").encode(), row.status or 500, headers)
 
 
 def _contract_view(order: Order, house: House, most: int | None, instance: str | None) -> ContractView:
@@ -280,7 +289,8 @@ def _judged(contract: Contract, text: str) -> InstanceView:
     return InstanceView(False, problems, rejected.total - len(problems))
 
 
-def _idempotency_key(request: Request) -> str | None:
+def idempotency_key(request: Request) -> str | None:
+    """The key of the request. Raises `Refusal` for one that cannot be kept."""
     key = request.headers.get("idempotency-key")
     if key is not None and not _KEY.fullmatch(key):
         raise Refusal(422, "bad_key", "an Idempotency-Key is 1 to 255 visible ASCII characters")

@@ -23,9 +23,9 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lastcall.errors import BadConfig
-from lastcall.server import answers
 from lastcall.server.answers import Refusal
 from lastcall.server.doors import Doors
+from lastcall.server.dropin import DropIn, refuse
 from lastcall.server.guards import Guard
 from lastcall.server.house import House
 from lastcall.server.metrics import Metrics
@@ -46,6 +46,7 @@ def routes_of(house: House) -> list[Route]:
     """All routes. Their documentation is in `server.openapi`, and a test compares the two."""
     doors = Doors(house)
     own = Routes(house, doors)
+    vendors = DropIn(house, doors)
     wrap = own.answering
     return [
         Route("/", wrap(own.home), methods=["GET"]),
@@ -57,6 +58,8 @@ def routes_of(house: House) -> list[Route]:
         Route("/v1/runs/{run_id}", wrap(own.one), methods=["GET"]),
         Route("/v1/runs/{run_id}/events", wrap(own.events), methods=["GET"]),
         Route("/v1/runs/{run_id}/cancel", wrap(own.cancel), methods=["POST"]),
+        Route("/v1/chat/completions", vendors.answering("/v1/chat/completions"), methods=["POST"]),
+        Route("/v1/messages", vendors.answering("/v1/messages"), methods=["POST"]),
         Route("/v1/contracts/check", wrap(own.check), methods=["POST"]),
     ]
 
@@ -64,11 +67,11 @@ def routes_of(house: House) -> list[Route]:
 def application(house: House) -> Guard:
     """The ASGI application of a house."""
 
-    async def unknown(request: Request, error: Exception) -> Response:  # noqa: ARG001 -- Starlette's signature
+    async def unknown(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         codes = {404: ("no_such_route", "there is nothing here"), 405: ("wrong_method", "not by this method")}
         code, words = codes.get(status, ("internal", "a fault of lastcall"))
-        answer = answers.refuse(Refusal(status, code, words))
+        answer = refuse(request.url.path, Refusal(status, code, words))
         answer.headers.update(getattr(error, "headers", None) or {})
         return answer
 

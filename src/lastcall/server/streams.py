@@ -17,6 +17,7 @@ import anyio
 from lastcall.server import runs_table as table
 from lastcall.server.house import House
 from lastcall.server.live import LiveRun, Shown, Watcher
+from lastcall.server.one_line import one_line
 from lastcall.server.rows import RunRow, State
 
 KEEP_ALIVE_S: Final = 15.0
@@ -28,7 +29,7 @@ _PAGE: Final = 200
 def event(shown: Shown) -> bytes:
     """One frame as an event. Its JSON is one line, whatever a model says in it."""
     number = f"id: {shown.n}\n" if shown.n else ""
-    return f"{number}event: {shown.kind}\ndata: {shown.text}\n\n".encode()
+    return f"{number}event: {shown.kind}\ndata: {one_line(shown.text)}\n\n".encode()
 
 
 async def events(house: House, row: RunRow, after: int) -> AsyncIterator[bytes]:
