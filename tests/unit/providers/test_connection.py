@@ -50,3 +50,38 @@ def test_nobody_listening_is_told_in_words() -> None:
                 pass
 
     anyio.run(main)
+
+
+def test_many_requests_at_once_have_a_connection_each_and_the_next_ones_use_them_again() -> None:
+    """Connections are several small pools, of which the first ones are filled first."""
+
+    async def main() -> None:
+        async with RawServer(response(200, b"{}")) as server:
+            connection = Connection(server.base_url, {}, connect_timeout_s=5)
+            await _at_once(connection, 25)
+            assert server.connections == 25
+            await _at_once(connection, 25)
+            await _at_once(connection, 1)
+            assert server.connections == 25
+            await connection.aclose()
+
+    anyio.run(main)
+
+
+async def _at_once(connection: Connection, number: int) -> None:
+    """So many requests, none of which ends before all have been answered."""
+    answered = 0
+    everyone = anyio.Event()
+
+    async def one() -> None:
+        nonlocal answered
+        async with connection.post(b"{}", wait_s=5) as answer:
+            answered += 1
+            if answered == number:
+                everyone.set()
+            await everyone.wait()
+            assert b"".join([chunk async for chunk in answer.chunks()]) == b"{}"
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(number):
+            tasks.start_soon(one)
