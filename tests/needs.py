@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,13 @@ def program(name: str) -> str:
     if os.environ.get("CI"):
         pytest.fail(f"{name} is not installed, and CI must not skip what needs it")
     pytest.skip(f"{name} is not installed")
+
+
+def package(name: str) -> Any:
+    """The package, imported. Where it is missing the test is skipped, but in CI, which installs them all, it fails."""
+    if os.environ.get("CI") and importlib.util.find_spec(name) is None:
+        pytest.fail(f"{name} is not installed, and CI must not skip what needs it")
+    return pytest.importorskip(name)
 
 
 def _debian(name: str) -> str | None:

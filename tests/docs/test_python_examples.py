@@ -12,15 +12,28 @@ from pathlib import Path
 import pytest
 
 import lastcall
+import needs
 from lastcall import testing
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:<!-- script: (.*?) -->)?", re.MULTILINE | re.DOTALL)
+NEEDS = re.compile(r"^<!-- needs: (.*?) -->$", re.MULTILINE)
 PAGES = [page for page in sorted(ROOT.glob("docs/**/*.md")) if BLOCK.search(page.read_text("utf-8"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def packages(page):
+    """What a page says that its examples need beside lastcall's own extras."""
+    return [name for listed in NEEDS.findall(page.read_text("utf-8")) for name in listed.split(", ")]
+
+
+def as_case(page):
+    return pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.slow] if packages(page) else [])
+
+
+@pytest.mark.parametrize("page", [as_case(page) for page in PAGES])
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    for name in packages(page):
+        needs.package(name)
     monkeypatch.chdir(tmp_path)
     names = {"__name__": f"examples_{page.stem}"}
     for number, (code, script) in enumerate(BLOCK.findall(page.read_text("utf-8")), 1):
