@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lastcall.cli.flags import FLAGS, PENDING, Flag
+from lastcall.cli.flags import FLAGS, Flag
 from lastcall.cli.subcommands import SUBCOMMANDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "flags.md"
@@ -29,7 +29,7 @@ def page() -> str:
     lines += [f"| `lastcall {name}` | {words} |" for name, (_, words) in SUBCOMMANDS.items()]
     for group in dict.fromkeys(flag.group for flag in FLAGS):
         lines += ["", f"## {group}", "", "| flag | does |", "|---|---|"]
-        lines += [row(flag) for flag in FLAGS if flag.group == group and flag.name not in PENDING]
+        lines += [row(flag) for flag in FLAGS if flag.group == group]
     return "\n".join(lines) + "\n"
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from architecture.sources import PACKAGE, ROOT, modules, names_defined
-from lastcall.cli.flags import FLAGS, PENDING, REFUSED
+from lastcall.cli.flags import FLAGS, REFUSED
 from lastcall.cli.subcommands import SUBCOMMANDS
 
 PAGES = sorted(
@@ -37,7 +37,7 @@ def options_of_subcommands():
 @pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
 def test_every_flag_that_is_named_exists(page):
     known = {flag.name for flag in FLAGS} | {alias for flag in FLAGS for alias in flag.aliases}
-    known |= options_of_subcommands() | REFUSED | PENDING.keys() | FOREIGN_FLAGS
+    known |= options_of_subcommands() | REFUSED | FOREIGN_FLAGS
     assert set(FLAG.findall(page.read_text("utf-8"))) - known == set()
 
 
@@ -72,7 +72,7 @@ def test_every_function_of_the_tour_is_in_the_file_named_before_it():
 def test_every_flag_and_subcommand_has_its_place_in_the_documentation():
     """docs/flags.md is the list; the other pages explain."""
     text = (ROOT / "docs" / "flags.md").read_text("utf-8")
-    assert [flag.name for flag in FLAGS if (f"`{flag.name}`" in text) == (flag.name in PENDING)] == []
+    assert [flag.name for flag in FLAGS if f"`{flag.name}`" not in text] == []
     assert [name for name in SUBCOMMANDS if f"`lastcall {name}`" not in text] == []
 
 

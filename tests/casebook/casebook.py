@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from lastcall.cli.args import BadFlag, parse
-from lastcall.cli.config import Stdin
 from lastcall.cli.output import Notes, Output
 from lastcall.cli.run import run_print
+from lastcall.cli.stdin import Stdin
 from lastcall.contract.wrapping import WRAP
 from lastcall.nouns.tools import ToolDefinition, define
 from lastcall.providers.capability import CapabilityMemory

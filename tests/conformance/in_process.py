@@ -15,9 +15,9 @@ from typing import Any
 from record import Norm, Runner, build
 
 from lastcall.cli.args import BadFlag, parse
-from lastcall.cli.config import Stdin
 from lastcall.cli.output import Notes, Output
 from lastcall.cli.run import run_print
+from lastcall.cli.stdin import Stdin
 from lastcall.providers.http import Settings
 from lastcall.providers.models import full_name
 from lastcall.providers.scripted import scripted_provider

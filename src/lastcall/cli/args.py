@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from lastcall.cli.flags import BY_NAME, FLAGS, PENDING, REFUSED, Flag
+from lastcall.cli.flags import BY_NAME, FLAGS, REFUSED, Flag
 from lastcall.errors import BadConfig
 
 
 class Args(Struct, frozen=True):
     """The command line.
 
-    `values` holds a string, a list of strings or `True` by the flag's key; `prompt` is `None` if absent.
+    `values` holds a string, a list of strings or `True` by the flag's key; `prompt` is `None` if absent. `twice` names the
+    flags that were given again with another value, which counts.
     """
 
     values: dict[str, str | list[str] | bool]
     prompt: str | None = None
+    twice: tuple[str, ...] = ()
 
     def text(self, key: str) -> str | None:
         """The value of a flag that takes one."""
@@ -52,6 +54,7 @@ def parse(argv: list[str], *, tolerant: bool = False) -> Args:
     """
     values: dict[str, str | list[str] | bool] = {}
     rest: list[str] = []
+    twice: list[str] = []
     words = list(argv)
     at = 0
     while at < len(words):
@@ -65,19 +68,22 @@ def parse(argv: list[str], *, tolerant: bool = False) -> Args:
             continue
         name, eq, inline = word.partition("=")
         flag = BY_NAME.get(name)
-        if flag is not None and flag.name in PENDING and not tolerant:
-            raise BadFlag(f"option '{name}': {PENDING[flag.name]}")
         if flag is None:
             at = _unknown(name, bool(eq), words, at, tolerant=tolerant)
         elif not flag.metavar:
             values[flag.dest] = True
         else:
             given, at = ([inline], at) if eq else _values(flag, words, at)
+            before = values.get(flag.dest)
             _keep(values, flag, given)
-    return Args(values, " ".join(rest) if rest else None)
+            if not (flag.many or flag.repeat) and before not in (None, given[0]):
+                twice.append(flag.name)
+    return Args(values, " ".join(rest) if rest else None, tuple(twice))
 
 
 def _values(flag: Flag, words: list[str], at: int) -> tuple[list[str], int]:
+    if flag.optional and (at >= len(words) or _is_flag(words[at])):
+        return [], at
     if at >= len(words) or (flag.many and _is_flag(words[at])):
         raise BadFlag(f"option '{_shown(flag)}' argument missing")
     if not flag.many:
@@ -124,7 +130,7 @@ def _near(name: str) -> str | None:
 
 
 def _shown(flag: Flag) -> str:
-    metavar = f"{flag.metavar[:-1]}...>" if flag.many else flag.metavar
+    metavar = f"{flag.metavar[:-1]}...>" if flag.many else f"[{flag.metavar[1:-1]}]" if flag.optional else flag.metavar
     short = f"{flag.short}, " if flag.short else ""
     return f"{short}{flag.name} {metavar}"
 
@@ -148,7 +154,7 @@ def help_text(version: str, subcommands: dict[str, str]) -> str:
     ]
     for group in dict.fromkeys(f.group for f in FLAGS):
         lines += ["", f"{group}:"]
-        for flag in (f for f in FLAGS if f.group == group and f.name not in PENDING):
+        for flag in (f for f in FLAGS if f.group == group):
             head = _shown(flag).rstrip()
             choices = f" ({', '.join(flag.choices)})" if flag.choices else ""
             if len(head) > 30:

@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import shutil
+import tempfile
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -223,8 +224,16 @@ def _folder(purpose: str, path: str) -> FolderFacts:
     nearest = os.path.abspath(path)  # noqa: PTH100
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest)  # noqa: PTH120
-    writable = os.path.isdir(nearest) and os.access(nearest, os.W_OK | os.X_OK)  # noqa: PTH112
-    return FolderFacts(purpose, path, os.path.isdir(path), writable)  # noqa: PTH112
+    return FolderFacts(purpose, path, os.path.isdir(path), _takes_folders(nearest))  # noqa: PTH112
+
+
+def _takes_folders(path: str) -> bool:
+    """Whether a folder can be made there: tried, since permissions do not tell of every file system. Nothing is left."""
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".lastcall-", dir=path))  # noqa: PTH106
+    except OSError:
+        return False
+    return True
 
 
 def _extras() -> tuple[ExtraFacts, ...]:

@@ -61,6 +61,8 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("--max-attempts", "<n>", "Finishing calls before the run ends (default 5).", "Limits", ours=True),
     Flag("--max-turns", "<turns>", "Replies of the model before the run ends.", "Limits"),
     Flag("--max-budget-usd", "<amount>", "US dollars before the run ends.", "Limits"),
+    Flag("--max-budget-tokens", "<n>", "Tokens, read and written and cached, before the run ends.", "Limits", ours=True),
+    Flag("--max-repeats", "<n>", "Replies in a row that may only repeat earlier calls with the same answers (default 10; 0: any number).", "Limits", ours=True),
     Flag("--compact-after-turns", "<n>", "Leave old turns out of the history every n replies.", "Limits", ours=True),
     Flag("--no-compact", help="End the run when its history outgrows the model's window.", group="Limits", ours=True),
     Flag("--deadline", "<time>", "Time before the run ends: 90s, 5m, 1h.", "Limits", ours=True),
@@ -102,7 +104,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("--no-session-persistence", help="Write no journal.", group="Session"),
     Flag("--profile", "<profile>", "native (never lies) or compat (as the reference).", "Session",
          choices=("native", "compat", "compat-2.1.235", "compat-2.1.332"), ours=True),
-    Flag("--redact", "<pattern>", "Hide what matches in journal, logs and stderr; may be repeated.", "Session", repeat=True, ours=True),
+    Flag("--redact", "<pattern>", "Keep secrets of known formats (and what matches, may be repeated) out of everything but the object.", "Session", repeat=True, optional=True, ours=True),
     Flag("--version", help="Print the version.", group="Run", short="-v"),
     Flag("--help", help="Print this help.", group="Run", short="-h"),
 )  # fmt: skip
@@ -113,11 +115,6 @@ REFUSED: Final = frozenset({
     "--thinking", "--thinking-display", "--worktree", "--tmux", "--no-chrome", "--allow-dangerously-skip-permissions",
 })  # fmt: skip
 """Flags of the reference that lastcall does not have."""
-
-PENDING: Final[dict[str, str]] = {
-    "--redact": "redaction patterns are not in this version",
-}
-"""Flags in the table whose part of the product is not there yet; refused by name, never ignored."""
 
 BY_NAME: Final[dict[str, Flag]] = {
     alias: flag for flag in FLAGS for alias in (flag.name, flag.short, *flag.aliases) if alias

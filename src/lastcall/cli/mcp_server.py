@@ -18,7 +18,8 @@ import anyio
 import click
 
 from lastcall.cli.args import parse
-from lastcall.cli.config import Stdin, choose_profile, resolve
+from lastcall.cli.config import choose_profile, resolve
+from lastcall.cli.stdin import Stdin
 from lastcall.errors import BadConfig, LastcallError
 from lastcall.nouns.result import TerminalResult
 from lastcall.runtime.config import RunConfig

@@ -10,9 +10,10 @@ from typing import Any
 import click
 import msgspec
 
-from lastcall.cli.config import Stdin, schema_of
 from lastcall.cli.say import say
+from lastcall.cli.schemas import schema_of
 from lastcall.cli.sessions import find
+from lastcall.cli.stdin import Stdin
 from lastcall.contract import Contract, compile_contract
 from lastcall.contract.parse import parse_schema
 from lastcall.core import records as r

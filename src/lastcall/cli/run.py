@@ -17,12 +17,15 @@ from typing import Final
 import anyio
 
 from lastcall.cli.args import Args, BadFlag
-from lastcall.cli.config import Stdin, choose_profile, continued, goes_on, prompt_of, resolve
+from lastcall.cli.config import choose_profile, resolve
+from lastcall.cli.contradictions import refuse_contradictions
 from lastcall.cli.exits import FAULT, exit_code, usage_code
 from lastcall.cli.output import Notes, Output
+from lastcall.cli.prompts import continued, goes_on, prompt_of
 from lastcall.cli.report import check_report, write_report
+from lastcall.cli.stdin import Stdin
 from lastcall.core.events import Interrupted
-from lastcall.errors import LastcallError, NotASchema, SchemaTooBig
+from lastcall.errors import BadConfig, LastcallError, NotASchema, SchemaTooBig
 from lastcall.nouns.ids import Uuid
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.result import Cancelled, Signal, TerminalResult, outcome_name
@@ -48,13 +51,20 @@ class Show:
         self.replays = args.on("replay_user_messages")
         self._verbose = args.on("verbose")
         self._partial = args.on("include_partial_messages")
-        self._report = args.text("report")
+        self._report = ""
+        self._unreported = False
         self._frames: list[Frame] = []
 
     @property
     def machine(self) -> bool:
         """Whether stdout shows envelopes."""
         return self.format != "text"
+
+    def report_to(self, path: str | None) -> None:
+        """The file for the envelope of every end from now on. Raises `BadConfig` for one that cannot take it."""
+        if path is not None:
+            check_report(path)
+            self._report = path
 
     def stage(self, stage: Stage) -> Stage:
         """The stage with what the flags say of the frames."""
@@ -72,8 +82,7 @@ class Show:
 
     def result(self, result: TerminalResult, stage: Stage) -> None:
         """The run's end."""
-        if self._report:
-            write_report(self._report, result_frame(result, stage, new_uuid()))
+        self._write_report(result_frame(result, stage, new_uuid()))
         if self.format == "json":
             self.output.line(self._frames if self._verbose else result_frame(result, stage, new_uuid()))
             self._frames = []
@@ -84,12 +93,13 @@ class Show:
 
     def refusal(self, error: LastcallError) -> int:
         """An error before anything was sent: one sentence on stderr, in machine formats an envelope too."""
+        frame = error_frame(error.code, str(error), new_uuid())
+        self._write_report(frame)
         if self.profile is Profile.COMPAT:
             self.notes.error(f"Error: {_compat_words(error)}")
             return usage_code(self.profile)
         self.notes.error(f"lastcall: {error}")
         if self.machine:
-            frame = error_frame(error.code, str(error), new_uuid())
             self.output.line([frame] if self.format == "json" and self._verbose else frame)
         return usage_code(self.profile)
 
@@ -99,22 +109,42 @@ class Show:
             error = error.exceptions[0]
         words = f"{type(error).__name__}: {error}"
         self.notes.error(f"lastcall: this is a fault of lastcall, please report it: {words}")
+        frame = error_frame("internal", words, new_uuid())
+        self._write_report(frame)
         if self.machine:
-            self.output.line(error_frame("internal", words, new_uuid()))
+            self.output.line(frame)
         return FAULT
 
     def interrupted(self) -> int:
         """Ctrl-C before the run began or after it ended."""
+        frame = error_frame("cancelled", "The run was interrupted before it began.", new_uuid())
+        self._write_report(frame)
         if self.machine and self.profile is Profile.NATIVE:
-            self.output.line(error_frame("cancelled", "The run was interrupted before it began.", new_uuid()))
+            self.output.line(frame)
         return exit_code(Cancelled(Signal.INTERRUPT), self.profile)
 
     def delivered(self, code: int) -> int:
-        """The exit code, unless what it stands for could not be written to stdout."""
+        """The exit code, unless what it stands for could not be written to stdout, or the report not to its file."""
         if not self.output.failure:
-            return code
+            return code or (FAULT if self._unreported else 0)
         self.notes.error(f"lastcall: stdout could not be written ({self.output.failure}); the result is in the session")
         return code or FAULT
+
+    def bad_flag(self, error: BadFlag) -> int:
+        """A value that a flag's meaning refuses: said as the parser says it."""
+        self._write_report(error_frame(error.code, error.message, new_uuid()))
+        self.notes.error(f"{'error' if self.profile is Profile.COMPAT else 'lastcall'}: {error.message}")
+        return usage_code(self.profile)
+
+    def _write_report(self, frame: Frame) -> None:
+        """The envelope to the file of `--report`; a file that cannot take it keeps nobody from the result."""
+        if not self._report or self._unreported:
+            return
+        try:
+            write_report(self._report, frame)
+        except BadConfig as error:
+            self._unreported = True
+            self.notes.error(f"lastcall: {error}")
 
     def _text(self, result: TerminalResult, stage: Stage) -> None:
         if self.profile is Profile.COMPAT:
@@ -156,8 +186,9 @@ def run_print(
     stdin = stdin or Stdin()
     printed, sys.stdout = sys.stdout, sys.stderr  # what the caller's own modules print is not the result
     try:
+        show.report_to(args.text("report"))
         profile = show.profile = choose_profile(args, environment)
-        _check_output(args, show)
+        _check_flags(args, show, environment)
         config = resolve(args, environment, profile, stdin, notes.say)
         for line in config.contract.warnings if config.contract is not None else ():
             notes.say(line)
@@ -172,8 +203,7 @@ def run_print(
             _explain(config, notes)
         return anyio.run(_once, config, prompt, show, opener)
     except BadFlag as error:
-        notes.error(f"{'error' if profile is Profile.COMPAT else 'lastcall'}: {error.message}")
-        return usage_code(profile)
+        return show.bad_flag(error)
     except LastcallError as error:
         return show.refusal(error)
     except KeyboardInterrupt:
@@ -231,10 +261,9 @@ async def with_signals(session: Session, run: Callable[[], Awaitable[TerminalRes
             signal.signal(number, handler)
 
 
-def _check_output(args: Args, show: Show) -> None:
-    report = args.text("report")
-    if report is not None:
-        check_report(report)
+def _check_flags(args: Args, show: Show, environment: Mapping[str, str]) -> None:
+    if show.profile is Profile.NATIVE and "CLAUDE_CODE_ENTRYPOINT" not in environment:
+        refuse_contradictions(args)
     if show.profile is Profile.COMPAT and show.format == "stream-json" and not args.on("verbose") and args.on("print"):
         raise LastcallError("When using --print, --output-format=stream-json requires --verbose")
 

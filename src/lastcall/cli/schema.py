@@ -2,7 +2,7 @@
 
 A SCHEMA is what `--json-schema` takes (JSON text, `@file.json`, `@file.yaml`, `-`, `module:Type`) or a plain file name.
 
-Must not go in here: what a schema means (`contract`), how one is found (`cli.config.schema_of`).
+Must not go in here: what a schema means (`contract`), how one is found (`cli.schemas.schema_of`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Sequence
 import click
 from msgspec.structs import asdict
 
-from lastcall.cli.config import Stdin, schema_of
 from lastcall.cli.explain import enforcements, table
 from lastcall.cli.say import say
+from lastcall.cli.schemas import schema_of
+from lastcall.cli.stdin import Stdin
 from lastcall.contract import Contract, compile_contract
 from lastcall.contract.json_text import JsonFault, read_json, write_json
 from lastcall.contract.sample import sample

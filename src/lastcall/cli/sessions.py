@@ -14,6 +14,7 @@ from typing import Any
 import click
 import msgspec
 
+from lastcall.cli.here import working_directory
 from lastcall.cli.say import say
 from lastcall.core import records as r
 from lastcall.errors import BadConfig, JournalCorrupt, JournalTooNew
@@ -40,7 +41,7 @@ def sessions() -> None:
 @_as_json
 def list_sessions(*, everywhere: bool, limit: int, as_json: bool) -> int:
     """The sessions of this directory, the latest first."""
-    found = _store().of(None if everywhere else os.getcwd())[:limit]  # noqa: PTH109
+    found = _store().of(None if everywhere else working_directory())[:limit]
     for file in found:
         summary = summarise(file)
         row = _row(summary, _ended(file))
@@ -117,15 +118,10 @@ def export(session: str) -> int:
 
 def find(session: str) -> SessionFile:
     """The session of this id, or of the only one that begins so. Raises `BadConfig`."""
-    store = _store()
-    found = store.find(session)
-    if found is not None:
-        return found
-    near = [file for file in store.of() if file.session_id.startswith(session)]
-    if len(near) == 1:
-        return near[0]
-    what = f"{len(near)} sessions begin with {session}" if near else f"there is no session {session}"
-    raise BadConfig(what, hint="See `lastcall sessions list --all`.")
+    found = _store().find_short(session)
+    if found is None:
+        raise BadConfig(f"there is no session {session}", hint="See `lastcall sessions list --all`.")
+    return found
 
 
 def _store() -> Sessions:

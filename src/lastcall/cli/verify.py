@@ -12,9 +12,10 @@ from typing import Any
 import click
 import msgspec
 
-from lastcall.cli.config import Stdin, schema_of
 from lastcall.cli.rules import rules_of
 from lastcall.cli.say import say
+from lastcall.cli.schemas import schema_of
+from lastcall.cli.stdin import Stdin
 from lastcall.contract import Contract, compile_contract
 from lastcall.contract.json_text import JsonFault, read_json
 from lastcall.contract.parse import parse_schema

@@ -111,6 +111,17 @@ class Sessions:
         )
         return next((found for found in candidates if found is not None), None)
 
+    def find_short(self, word: str) -> SessionFile | None:
+        """The session of this id, or the only one whose id begins so.
+
+        Raises `BadConfig` for a word that cannot be one, or that several ids begin with.
+        """
+        found = self.find(word)
+        near = [found] if found is not None else [file for file in self.of() if file.session_id.startswith(word)]
+        if len(near) > 1:
+            raise BadConfig(f"{len(near)} sessions begin with {word}", hint="See `lastcall sessions list --all`.")
+        return near[0] if near else None
+
     def of(self, cwd: str | None = None) -> tuple[SessionFile, ...]:
         """The sessions of one directory, or all of them; the ones that were written last come first."""
         folders = self._folders() if cwd is None else iter([os.path.join(self.root, project_slug(cwd))])  # noqa: PTH118

@@ -33,6 +33,7 @@ from lastcall.providers import Deployment
 from lastcall.providers.clock import Clock, ImpatientClock
 from lastcall.providers.http import HttpProvider
 from lastcall.providers.script_bytes import expand, message_of, sse_pieces
+from lastcall.providers.script_shape import fault_of
 from lastcall.providers.service import Service, Settings
 from lastcall.wire.anthropic import AnthropicEncoder
 from lastcall.wire.anthropic_reply import AnthropicDecoder
@@ -224,11 +225,23 @@ def load_script(path: Path) -> Script:
     if not lists or not all(isinstance(replies, list) for replies in lists):
         hint = 'Write a list of replies, or {"*": [replies]}.'
         raise BadConfig("a script is a list of replies, or an object of such lists", hint=hint, where=str(path))
-    for reply in (reply for replies in lists for reply in replies):
+    for number, reply in ((n, reply) for replies in lists for n, reply in enumerate(replies, 1)):
         if not isinstance(reply, (str, dict)):
             raise BadConfig("a reply of the script is neither a string nor an object", where=str(path))
+        fault = "" if isinstance(reply, str) else _fault(reply)
+        if fault:
+            raise BadConfig(f"reply {number} of the script means nothing: {fault}", hint="Mend it.", where=str(path))
+    if not any(lists):
+        raise BadConfig("the script holds no reply", hint='Write at least one: ["Hello."].', where=str(path))
     checked: Script = script
     return checked
+
+
+def _fault(reply: Mapping[str, Any]) -> str:
+    try:
+        return fault_of(expand(reply))
+    except (TypeError, ValueError, RecursionError, MemoryError) as error:
+        return f"a string of it cannot be built ({error})"
 
 
 def _long_form(reply: Reply) -> Mapping[str, Any]:

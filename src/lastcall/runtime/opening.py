@@ -174,8 +174,10 @@ def _earlier(config: RunConfig, sessions: Sessions) -> _Earlier | None:
     """The session to go on with; `None` for a new one. Raises `BadConfig`."""
     home = config.environment.get("HOME", "")
     if config.resume is not None:
-        within = config.cwd if config.profile is Profile.COMPAT else None
-        found = sessions.find(config.resume, cwd=within)
+        if config.profile is Profile.COMPAT:
+            found = sessions.find(config.resume, cwd=config.cwd)
+        else:
+            found = sessions.find_short(config.resume)
         if found is not None:
             return _Earlier(found.session_id, found.path)
         transcript = find_transcript(home, config.cwd, config.resume)
