@@ -1,10 +1,11 @@
-"""Programs that some tests need and a developer's machine may lack."""
+"""Programs and libraries that some tests need and a developer's machine may lack."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import shutil
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -27,6 +28,21 @@ def package(name: str) -> Any:
     if os.environ.get("CI") and importlib.util.find_spec(name) is None:
         pytest.fail(f"{name} is not installed, and CI must not skip what needs it")
     return pytest.importorskip(name)
+
+
+class Library:
+    """A library that is loaded when something of it is asked for. Missing, it skips the test as a program does."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, wanted: str) -> object:
+        try:
+            return getattr(import_module(self._name), wanted)
+        except ModuleNotFoundError:
+            if os.environ.get("CI"):
+                pytest.fail(f"{self._name} is not installed, and CI must not skip what needs it")
+            pytest.skip(f"{self._name} is not installed")
 
 
 def _debian(name: str) -> str | None:

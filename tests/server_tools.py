@@ -29,7 +29,7 @@ SCHEMA = {
 JSON = {"content-type": "application/json"}
 
 
-def prompt(*say, delay_s=0.0, id="run"):
+def prompt(*say, delay_s=0.0, id="run"):  # noqa: A002 -- as it stands in the prompt
     return json.dumps({"id": id, "delay_s": delay_s, "say": list(say)})
 
 
@@ -37,7 +37,7 @@ def good(n=3):
     return {"object": {"n": n}}
 
 
-def body(*say, delay_s=0.0, id="run", **fields):
+def body(*say, delay_s=0.0, id="run", **fields):  # noqa: A002
     return {"prompt": prompt(*say, delay_s=delay_s, id=id), "schema": SCHEMA, **fields}
 
 

@@ -133,9 +133,12 @@ def test_a_vendors_run_that_was_cut_off_is_closed(server, endpoint):
         "max_tokens": 100,
         "messages": [{"role": "user", "content": body(good(), delay_s=5, id="v")["prompt"]}],
     }
-    asking = threading.Thread(
-        target=lambda: pytest.raises(httpx2.HTTPError, server.client.post, "/v1/messages", json=content)
-    )
+
+    def ask():
+        with pytest.raises(httpx2.HTTPError):
+            server.client.post("/v1/messages", json=content)
+
+    asking = threading.Thread(target=ask)
     asking.start()
     while not endpoint.asked["v", 0]:
         pass

@@ -134,7 +134,7 @@ def test_a_dropped_stream_is_taken_up_behind_the_last_event(server):
 
 def test_the_same_post_takes_a_dropped_stream_up_too(server, endpoint):
     content, headers = body(good(2), delay_s=0.3, id="again"), {"idempotency-key": "again"}
-    seen, run_id = stream(server, content, headers, until="system")
+    _, run_id = stream(server, content, headers, until="system")
     rest, same = stream(server, content, {**headers, "last-event-id": "1"})
     assert same == run_id
     assert (rest[0][0], rest[-1][1]) == (2, "result")

@@ -88,6 +88,9 @@ class _Serve(click.Group):
 @click.option("--schema-bytes", default=262_144, show_default=True, type=_COUNT, help="The longest schema.")
 @click.option("--body-bytes", default=4_194_304, show_default=True, type=_COUNT, help="The longest body.")
 @click.option("--patience", default=30.0, show_default=True, type=_SECONDS, help="Seconds that slow clients have.")
+@click.option(
+    "--hold", default=10.0, show_default=True, type=_SECONDS, help="Seconds that vendors' streams are held back."
+)
 @click.option("--drain", default=30.0, show_default=True, type=_SECONDS, help="Seconds that runs have at the end.")
 @click.option(
     "--lease",
@@ -121,7 +124,7 @@ def serve(context: click.Context, /, **given: Any) -> int | None:
         tools=tuple(name.strip() for name in (base.tools or "").split(",") if name.strip()),
         rules=given["allow_rules"],
         **{name: given[name] for name in _SAME_NAME},
-        **{f"{name}_s": given[name] for name in ("patience", "drain", "lease")},
+        **{f"{name}_s": given[name] for name in ("patience", "hold", "drain", "lease")},
         keep_s=given["keep_days"] * 86_400,
     )
     anyio.run(serving.serve, listening, lambda address: tell(f"lastcall: listening at {address}"))

@@ -1,7 +1,7 @@
 """The vendors' doors: their clients ask here as they ask the vendors, and get an object that passed, or their own errors.
 
 A run behind such a door is one that nobody can find again, so it is cancelled when its client leaves; unless it came with
-an `Idempotency-Key`, because then the client may ask again. A stream says nothing for `HOLD_S` seconds, so that a run
+an `Idempotency-Key`, because then the client may ask again. A stream says nothing for the first seconds, so that a run
 that fails early fails with its own status; the object comes when it has passed, never before.
 
 Must not go in here: the vendors' forms (`server.chat_completions`, `server.messages`).
@@ -32,8 +32,6 @@ from lastcall.server.routes import CLIENT_LEFT, RUN_HEADER, Answering, awaited, 
 from lastcall.server.rows import RunRow, State
 from lastcall.server.vendors import DoorRefusal, Told, Vendor, Wanted, told
 
-HOLD_S: Final = 10.0
-_KEEP_ALIVE_S: Final = 10.0
 _VENDORS: Final[dict[str, Vendor]] = {"/v1/chat/completions": ChatCompletions(), "/v1/messages": Messages()}
 _ONCE: Final = {"x-should-retry": "false"}
 """The clients ask again by themselves; after a run that was tried as often as it may be, that only costs."""
@@ -82,7 +80,7 @@ class DropIn:
         row = await taken(self._house, wanted.order, principal, key)
         headers = {RUN_HEADER: row.run_id, "request-id": row.run_id, "x-request-id": row.run_id}
         try:
-            ended = await awaited(self._house, row, request, HOLD_S if wanted.stream else math.inf)
+            ended = await awaited(self._house, row, request, self._house.settings.hold_s if wanted.stream else math.inf)
         except Refusal as refusal:
             if refusal.code == CLIENT_LEFT and key is None:
                 await self._house.cancel(row.run_id)
@@ -105,7 +103,7 @@ class DropIn:
                 yield piece
             while not ended:
                 pieces: list[bytes] = [vendor.keep_alive]
-                with anyio.move_on_after(_KEEP_ALIVE_S):
+                with anyio.move_on_after(self._house.settings.hold_s):
                     pieces = await self._ending(vendor, wanted, row.run_id)
                     ended = True
                 for piece in pieces:

@@ -39,6 +39,7 @@ from lastcall.server.database import StorageError
 from lastcall.server.doors import Doors, Principal
 from lastcall.server.house import House
 from lastcall.server.metrics import CONTENT_TYPE
+from lastcall.server.openapi import document
 from lastcall.server.orders import Order, config_of, contract_of
 from lastcall.server.rows import RunRow, State
 from lastcall.server.runs_table import Page, Why
@@ -49,10 +50,6 @@ CLIENT_LEFT: Final = "client_left"
 RUN_ID: Final = re.compile(r"run_[0-9a-f]{32}")
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _MOST: Final = 200
-_OUTCOMES: Final = (
-    "answered", "declined", "gave_up", "out_of_attempts", "retracted", "stopped", "failed", "cancelled", "usage",
-)  # fmt: skip
-
 Answering = Callable[[Request], Awaitable[Response]]
 
 
@@ -112,7 +109,7 @@ class Routes:
         limit = query.get("limit", "50")
         if not re.fullmatch(r"[1-9][0-9]{0,2}", limit) or int(limit) > _MOST:
             raise Refusal(422, "bad_query", f"limit has to be a number from 1 to {_MOST}")
-        for name, known in (("state", [str(state) for state in State]), ("outcome", list(_OUTCOMES))):
+        for name, known in (("state", [str(state) for state in State]), ("outcome", list(runs_table.OUTCOMES))):
             if name in query and query[name] not in known:
                 raise Refusal(422, "bad_query", f"{name} has to be one of {', '.join(known)}")
         before = query.get("before")
@@ -179,6 +176,10 @@ class Routes:
         return Response(
             self._house.metrics.text(counted, len(self._house.live)), headers={"content-type": CONTENT_TYPE}
         )
+
+    async def described(self, request: Request) -> Response:  # noqa: ARG002 -- a route
+        """`GET /openapi.json`."""
+        return answers.raw(document())
 
     async def home(self, request: Request) -> Response:  # noqa: ARG002 -- a route
         """`GET /`: the page, where there is one."""

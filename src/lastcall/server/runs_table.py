@@ -20,6 +20,12 @@ from lastcall.server.rows import RUN_COLUMNS, KeptFrame, RunRow, State, run_row
 _OPEN: Final = "state IN ('queued', 'running')"
 
 
+OUTCOMES: Final = (
+    "answered", "declined", "gave_up", "out_of_attempts", "retracted", "stopped", "failed", "cancelled", "usage",
+)  # fmt: skip
+"""What stands in `outcome`: the outcomes' slugs, and `usage` for a run that could not begin."""
+
+
 class Why(StrEnum):
     """Why a run is not taken."""
 

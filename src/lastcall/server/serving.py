@@ -50,6 +50,7 @@ def routes_of(house: House) -> list[Route]:
     wrap = own.answering
     return [
         Route("/", wrap(own.home), methods=["GET"]),
+        Route("/openapi.json", wrap(own.described), methods=["GET"]),
         Route("/healthz", wrap(own.healthy), methods=["GET"]),
         Route("/readyz", wrap(own.ready), methods=["GET"]),
         Route("/metrics", wrap(own.metrics), methods=["GET"]),

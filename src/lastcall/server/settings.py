@@ -41,6 +41,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     body_bytes: int = 4 * 1024 * 1024
     patience_s: float = 30.0
     """How long a client may take to send a request, or to take a piece of an answer."""
+    hold_s: float = 10.0
+    """How long a vendor's stream is held back, so that a run that fails by then fails with its own status."""
     drain_s: float = 30.0
     lease_s: float = 15.0
     keep_s: float = 30 * 86_400.0
