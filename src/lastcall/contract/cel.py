@@ -3,6 +3,7 @@
 The object's top-level members are names in the expression, `this` is the whole object. JSON has one kind of number, and so
 has a rule: numbers are compared and computed exactly, whatever their spelling (`2`, `2.0`), and `5 / 2` is 2.5. Besides
 CEL's own functions there are `sum`, `min`, `max` and `abs`. A comment at the end (`// ...`) is what the model is told.
+Every evaluation has a budget of steps (`contract.cel_meter`).
 
 Must not go in here: any other kind of rule; the schema.
 """
@@ -11,11 +12,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
+from lastcall.contract.cel_meter import STEPS, Meter, OutOfSteps, evaluate
 from lastcall.contract.json_text import write_json
 from lastcall.errors import BadRule, MissingExtra
 from lastcall.nouns.attachment import Problem
@@ -41,14 +43,15 @@ class _Broken(Exception):  # noqa: N818 -- never leaves this file
 class CelRule:
     """One expression. Made only by `cel_rule`."""
 
-    __slots__ = ("_run", "name", "told", "words")
+    __slots__ = ("_runner", "_wanted", "name", "told", "words")
 
-    def __init__(self, expression: str, run: Callable[[Mapping[str, Any]], Any]) -> None:
+    def __init__(self, expression: str, runner: Any) -> None:
         comment = _COMMENT.search(expression)
         self.name = expression
         self.words = comment.group(1) if comment else f"must satisfy the rule {_cut(expression)}"
         self.told = comment.group(1) if comment else _cut(expression)
-        self._run = run
+        self._runner = runner
+        self._wanted = _words(runner.ast)
 
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
         """Nothing if it is true of the object; an expression that has no value for it is a problem too."""
@@ -71,8 +74,11 @@ class CelRule:
                 raise BadRule(f"{error}.", hint="Name members of the object, or this.", where=self.name) from None
 
     def _truth(self, value: JsonValue) -> bool:
+        meter = Meter()
         try:
-            result = self._run(_names(value))
+            result = evaluate(self._runner, _functions(meter), _names(value, self._wanted), meter)
+        except OutOfSteps:
+            raise _Broken(f"it takes more than {STEPS} steps; look at less of it, or in fewer ways") from None
         except RecursionError:
             raise _Broken("the object nests too deeply") from None
         except Exception as error:  # noqa: BLE001 -- a foreign evaluator on a foreign expression
@@ -97,7 +103,7 @@ def cel_rule(expression: str) -> CelRule:
     except Exception as error:  # noqa: BLE001 -- the parser's own exceptions, whatever they are called
         first = " ".join(str(error).split())
         raise BadRule(f"the rule is no CEL expression: {_cut(first)}", where=_cut(expression)) from None
-    return CelRule(expression, environment.program(tree, functions=_functions()).evaluate)
+    return CelRule(expression, environment.program(tree))
 
 
 def _cause(error: Exception) -> str:
@@ -110,6 +116,17 @@ def _cause(error: Exception) -> str:
     return f"undeclared reference to '{unknown.group(1)}'" if unknown else _cut(" ".join(said.split()))
 
 
+def _words(tree: Any) -> frozenset[str]:
+    """Every word of an expression: the names in it, and more."""
+    found, todo = set[str](), [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, str):
+            found.add(str(node))
+        todo += getattr(node, "children", ())
+    return frozenset(found)
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= _WORDS else f"{text[: _WORDS - 1]}…"
 
@@ -117,12 +134,11 @@ def _cut(text: str) -> str:
 # -- values ---------------------------------------------------------------------------------------------------------
 
 
-def _names(value: JsonValue) -> dict[str, Any]:
-    """What an expression can name."""
-    whole = _value(value)
-    members = whole.items() if isinstance(whole, dict) else ()
-    names = {str(k): v for k, v in members if _NAME.fullmatch(k) and k not in _RESERVED}
-    return {**names, "this": whole}
+def _names(value: JsonValue, wanted: frozenset[str]) -> dict[str, Any]:
+    """What an expression can name, as far as it does."""
+    members = value.items() if isinstance(value, dict) else ()
+    names = {k: _value(v) for k, v in members if k in wanted and _NAME.fullmatch(k) and k not in _RESERVED}
+    return {**names, "this": _value(value)} if "this" in wanted else names
 
 
 def _value(value: JsonValue) -> Any:
@@ -173,7 +189,7 @@ def _equal(a: Any, b: Any) -> bool:
 # -- operators and functions ----------------------------------------------------------------------------------------
 
 
-def _functions() -> dict[str, Callable[..., Any]]:
+def _functions(meter: Meter) -> dict[str, Callable[..., Any]]:
     """The operators on exact numbers, and the functions on lists of them."""
     arithmetic = {
         "_+_": operator.add,
@@ -192,20 +208,38 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "int": _whole,
         "uint": _whole,
         "double": _real,
-        "sum": lambda items: sum(_numbers(items), Fraction(0)),
+        "sum": lambda items: meter.total(_numbers(items)),
         "min": lambda items: min(_numbers(items)),
         "max": lambda items: max(_numbers(items)),
         "abs": lambda value: abs(_number(value)),
     }
     every = {name: _computes(op) for name, op in arithmetic.items()}
     every |= {name: _compares(op) for name, op in order.items()}
-    return {name: _unless_broken(function) for name, function in (every | others).items()}
+    either = {"_||_": _decided_by(decisive=True), "_&&_": _decided_by(decisive=False)}
+    return {name: _unless_broken(function) for name, function in (every | others).items()} | either
 
 
 def _truth(value: bool) -> Any:
     from celpy import celtypes  # noqa: PLC0415 -- an extra
 
     return celtypes.BoolType(value)
+
+
+def _decided_by(*, decisive: bool) -> Callable[[Any, Any], Any]:
+    """`||` and `&&`: one decisive side is enough, whatever the other; then an error is the answer, if there is one."""
+
+    def apply(a: Any, b: Any) -> Any:
+        for side in (a, b):
+            if type(side).__name__ == "BoolType" and bool(side) is decisive:
+                return _truth(decisive)
+        for side in (a, b):
+            if isinstance(side, Exception):
+                return side
+            if type(side).__name__ != "BoolType":
+                raise ValueError("a truth value is wanted")
+        return _truth(not decisive)
+
+    return apply
 
 
 def _computes(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -252,13 +286,17 @@ def _real(value: Any) -> Fraction:
 
 
 def _unless_broken(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The evaluator hands errors on as values; one that reaches a function is the function's."""
+    """The evaluator hands errors on as values, so that `||` and `&&` can do without them; so does this."""
+    from celpy.evaluation import CELEvalError  # noqa: PLC0415 -- an extra
 
     def apply(*values: Any) -> Any:
         for value in values:
             if isinstance(value, Exception):
-                raise value
-        return function(*values)
+                return value
+        try:
+            return function(*values)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            return CELEvalError(str(error), type(error), error.args)
 
     return apply
 

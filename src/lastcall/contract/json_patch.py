@@ -80,7 +80,7 @@ class _Target:
     """The document in the middle of a patch."""
 
     def __init__(self, document: JsonValue) -> None:
-        self.document: Any = document
+        self.document: JsonValue = document
         self._steps = STEPS
 
     def apply(self, operation: JsonValue) -> None:
@@ -168,7 +168,7 @@ class _Target:
 
     def _at(self, path: tuple[str, ...], member: str) -> Any:
         """The value at a pointer. Raises `_CannotApply`, saying how far there is something."""
-        node = self.document
+        node: Any = self.document
         for depth, token in enumerate(path):
             if isinstance(node, dict) and token in node:
                 node = node[token]
