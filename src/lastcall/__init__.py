@@ -35,12 +35,18 @@ if TYPE_CHECKING:
     from lastcall.api.session import RunStream, Session
     from lastcall.api.telemetry import instrument, uninstrument
     from lastcall.api.tools import ToolContext, tool
+    from lastcall.batches.bounds import Bounds
+    from lastcall.batches.calling import Batch, BatchRecord, BatchStopped, batch
     from lastcall.errors import LastcallError, NoAnswer, UsageError
     from lastcall.nouns.profile import Profile
     from lastcall.version import VERSION as __version__  # noqa: N811 -- the name that tools look for
 
 _PLACES = {
     "AttemptRejected": "lastcall.api.events",
+    "Batch": "lastcall.batches.calling",
+    "BatchRecord": "lastcall.batches.calling",
+    "BatchStopped": "lastcall.batches.calling",
+    "Bounds": "lastcall.batches.bounds",
     "Contract": "lastcall.api.contract",
     "EndSeen": "lastcall.api.hooks",
     "HookAnswer": "lastcall.api.hooks",
@@ -67,6 +73,7 @@ _PLACES = {
     "ToolStarted": "lastcall.api.events",
     "UsageError": "lastcall.errors",
     "arun": "lastcall.api.running",
+    "batch": "lastcall.batches.calling",
     "hook": "lastcall.api.hooks",
     "instrument": "lastcall.api.telemetry",
     "run": "lastcall.api.running",
@@ -77,6 +84,10 @@ _PLACES = {
 
 __all__ = [
     "AttemptRejected",
+    "Batch",
+    "BatchRecord",
+    "BatchStopped",
+    "Bounds",
     "Contract",
     "EndSeen",
     "HookAnswer",
@@ -104,6 +115,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "arun",
+    "batch",
     "hook",
     "instrument",
     "run",

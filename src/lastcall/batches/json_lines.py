@@ -63,7 +63,7 @@ def _row(number: int, line: int, content: bytes) -> AnyRow:
         kind = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
         return BadRow(number, f"line {line} is {kind.get(type(read.value), 'a number')}, not an object")
     if read.duplicates:
-        return BadRow(number, f"line {line} gives the key {read.duplicates[0]!r} twice")
+        return BadRow(number, f"line {line} gives the key {read.duplicates[0].removeprefix('/')!r} twice")
     if has_lone_surrogates(text) or _is_broken(read.value):
         return BadRow(number, f"line {line} holds half a character (a lone surrogate)")
     return Row(number, read.value)

@@ -40,6 +40,8 @@ class Pace:
         self.paused_s = 0.0
         self._clock = clock or Clock()
         self._gain = 0.0
+        self._sent = 0
+        self._full_at = 0
         self._cut_at = -1.0
         self._paused_until = 0.0
         self._waiting: deque[anyio.Event] = deque()
@@ -48,10 +50,15 @@ class Pace:
     async def sending(self) -> AsyncIterator[_Request]:
         """One request, as soon as it may be sent."""
         await self._enter()
-        request = _Request(self, self._clock.ticks(), was_full=self.in_flight >= int(self.limit))
+        self._sent += 1
+        if self.in_flight >= int(self.limit):
+            self._full_at = self._sent
+        request = _Request(self, self._clock.ticks())
+        number = self._sent
         try:
             yield request
-            if not request.was_refused and request.was_full:
+            held_back = self._full_at >= number
+            if held_back and not request.was_refused and request.sent_at > self._cut_at:
                 self._widen()
         finally:
             self.in_flight -= 1
@@ -109,13 +116,12 @@ class Pace:
 class _Request:
     """One request on its way (`providers.flow.Sending`)."""
 
-    def __init__(self, pace: Pace, sent_at: float, *, was_full: bool) -> None:
+    def __init__(self, pace: Pace, sent_at: float) -> None:
         self._pace = pace
-        self._sent_at = sent_at
-        self.was_full = was_full
+        self.sent_at = sent_at
         self.was_refused = False
 
     def refused(self, wait_s: float | None) -> None:
         """The service refused it because of load."""
         self.was_refused = True
-        self._pace.refused(self._sent_at, wait_s)
+        self._pace.refused(self.sent_at, wait_s)

@@ -18,7 +18,7 @@ from lastcall.batches.rows import AnyRow, BadInput, BadRow, Row, Source
 from lastcall.batches.template import CannotRender, PromptTemplate
 from lastcall.contract import Contract
 from lastcall.contract.receipt import rules_digest
-from lastcall.errors import BadConfig, UsageError
+from lastcall.errors import UsageError
 from lastcall.runtime.config import RunConfig
 
 _RENDERED: Final = 1000
@@ -69,10 +69,7 @@ class Plan(Struct, frozen=True):
 
 
 def make_plan(template: PromptTemplate, contract: Contract | SchemaColumn, config: RunConfig, model: str) -> Plan:
-    """The plan; `model` is the full name of what will be asked. Raises `BadConfig`."""
-    if template.is_constant:
-        hint = "Name a column: {{ text }}."
-        raise BadConfig("the template names no column: every row would be asked the same", hint=hint, where="--prompt")
+    """The plan; `model` is the full name of what will be asked."""
     prompt = hashlib.sha256(f"{template.digest}\0{config.system_prompt}".encode("utf-8", "surrogatepass")).hexdigest()
     return Plan(template, contract, config, MadeBy(prompt, _contract_digest(contract), model))
 
@@ -107,7 +104,9 @@ def check_columns(source: Source, plan: Plan, key_column: str | None) -> None:
     missing = plan.template.missing(columns)
     if missing:
         named = ", ".join(repr(name) for name in missing[:5])
-        raise BadInput(f"the template names {named}, which is no column; {has}", hint="Correct it.", where="--prompt")
+        raise BadInput(
+            f"the template names {named}, which is no column; {has}", hint="Correct it.", where=plan.template.where
+        )
     asked = {"--key": key_column, "--schema-column": _schema_column(plan)}
     for flag, column in asked.items():
         if column is not None and column not in columns:

@@ -64,6 +64,7 @@ class Record(Struct, frozen=True):
 
     key: str
     outcome: str
+    reason: str
     attempts: int
     usage: Usage
     cost_usd: Decimal | None
@@ -140,17 +141,17 @@ def record_of(row: Row, result: TerminalResult, made_by: MadeBy) -> Record:
         "made_by": made_by,
     }
     line = encode_value(value) + b"\n"
-    return Record(row.key, outcome, len(result.attempts), result.usage, result.cost_usd, line)
+    return Record(row.key, outcome, result.reason, len(result.attempts), result.usage, result.cost_usd, line)
 
 
 def record_of_bad(row: BadRow | Row, problem: str, made_by: MadeBy) -> Record:
     """The record of a row that could not be used."""
-    usage = Usage(0, 0, 0, 0)
+    usage, reason = Usage(0, 0, 0, 0), f"Nothing was sent: {problem}."
     value: dict[str, Any] = {
         "key": row.key,
         "row": row.number,
         "outcome": BAD_ROW,
-        "reason": f"Nothing was sent: {problem}.",
+        "reason": reason,
         "output": None,
         "attempts": [],
         "usage": usage_value(usage),
@@ -161,7 +162,7 @@ def record_of_bad(row: BadRow | Row, problem: str, made_by: MadeBy) -> Record:
         "model": "",
         "made_by": made_by,
     }
-    return Record(row.key, BAD_ROW, 0, usage, Decimal(0), encode_value(value) + b"\n")
+    return Record(row.key, BAD_ROW, reason, 0, usage, Decimal(0), encode_value(value) + b"\n")
 
 
 def _attempt(value: dict[str, Any]) -> dict[str, Any]:

@@ -5,15 +5,15 @@ Must not go in here: which rows run when (`batches.work`), records.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lastcall.api.ends import observers
-from lastcall.api.logs import log_observers
 from lastcall.api.rules import DEPENDENCIES
+from lastcall.api.watching import RunWatcher
 from lastcall.batches.plan import Plan
 from lastcall.batches.rows import Row
 from lastcall.core.events import Interrupted
@@ -45,13 +45,25 @@ class Ran(Struct, frozen=True):
 
 
 class RowRunner:
-    """Runs rows, many at a time. `provider` is shared by all and stays open; `clock` is what their limits go by."""
+    """Runs rows, many at a time. `provider` is shared by all and stays open; `clock` is what their limits go by.
 
-    def __init__(self, plan: Plan, provider: Provider, *, clock: Clock | None = None, deps: Any = None) -> None:
+    `watch` makes who is told of a run, from its stage and prompt; `deps` reach the rules of the contract.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        provider: Provider,
+        *,
+        clock: Clock | None = None,
+        deps: Any = None,
+        watch: Callable[[Stage, str], Sequence[RunWatcher]] = lambda _stage, _prompt: (),
+    ) -> None:
         self._plan = plan
         self._provider = provider
         self._clock = clock
         self._deps = deps
+        self._watch = watch
         self._open: set[Session] = set()
 
     async def run(self, row: Row, left: Left) -> Ran:
@@ -60,10 +72,10 @@ class RowRunner:
         prompt = plan.template.render(row.values)
         contract = plan.contract_of(row)
         config = replace(plan.config, contract=contract, **_limits(plan, left))
-        watchers: list[Any] = []
+        watchers: list[RunWatcher] = []
 
         def watching(stage: Stage) -> Publisher:
-            watchers.extend(make(stage, prompt) for make in (*observers, *log_observers()))
+            watchers.extend(self._watch(stage, prompt))
             return Several(watchers) if watchers else Silent()
 
         token = DEPENDENCIES.set(self._deps)

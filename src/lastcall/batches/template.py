@@ -32,16 +32,21 @@ class CannotRender(Exception):  # noqa: N818 -- what is wrong with a row, not wi
 
 
 class PromptTemplate:
-    """A compiled template. `names` are the columns that every row must have, `digest` is the text's SHA-256 in hex."""
+    """A compiled template. `names` are the columns that every row must have, `digest` is the text's SHA-256 in hex.
+
+    `where` is the place that people are told of it.
+    """
 
     def __init__(self, text: str, *, where: str = "--prompt") -> None:
-        """Raises `BadConfig` for what is no template, or one that would read files."""
+        """Raises `BadConfig` for what is no template, one that would read files, or one that asks every row the same."""
         from jinja2 import TemplateSyntaxError, meta  # noqa: PLC0415 -- 40 ms that nothing else needs
 
         self.digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         environment = _environment()
         try:
             parsed = environment.parse(text)
+            used = meta.find_undeclared_variables(parsed) - environment.globals.keys()
+            self._template: Template = environment.from_string(text)
         except (TemplateSyntaxError, RecursionError) as error:
             line = f" (line {error.lineno})" if isinstance(error, TemplateSyntaxError) else ""
             said = getattr(error, "message", None) or "it nests too deep"
@@ -50,12 +55,12 @@ class PromptTemplate:
             ) from None
         if list(meta.find_referenced_templates(parsed)):
             raise BadConfig("a template cannot include others", hint="Put everything into one.", where=where)
-        used = meta.find_undeclared_variables(parsed) - environment.globals.keys()
-        self.takes_whole = WHOLE in used
         self.names = frozenset(used - _optional(parsed) - {WHOLE}) | _named_of_whole(parsed)
-        self.is_constant = not used
+        if not used:
+            hint = "Name a column: {{ text }}."
+            raise BadConfig("the template names no column: every row would be asked the same", hint=hint, where=where)
+        self.where = where
         self._beginning = _beginning(parsed)
-        self._template: Template = environment.from_string(text)
 
     def missing(self, columns: Iterator[str] | tuple[str, ...]) -> tuple[str, ...]:
         """The names that no column has, sorted."""
