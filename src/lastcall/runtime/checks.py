@@ -13,19 +13,16 @@ import math
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 import time
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, assert_never
 
-import anyio
-import anyio.abc
 from msgspec import Struct
 
 from lastcall.errors import BadRule
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.result import CheckVerdict
+from lastcall.runtime.commands import Finished, NotStarted, Ran, TimedOut, run_command
 
 KEYWORD: Final = "check"
 """The keyword of a problem that a check found."""
@@ -50,30 +47,15 @@ class CommandCheck(Struct, frozen=True):
     async def run(self, object_text: str) -> Judged:
         """The verdict on the object. Raises nothing: a check that cannot be run accepts nothing."""
         began = time.monotonic()
-        try:
-            process = await anyio.open_process(
-                self.argv, stdin=subprocess.PIPE, cwd=self.cwd, env=dict(self.environment), start_new_session=True
-            )
-        except OSError as error:
-            return _judged(self.name, f"the check could not be started: {os.strerror(error.errno or 0)}", began)
-        out, err = bytearray(), bytearray()
-        try:
-            with anyio.fail_after(self.timeout_s):
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_collect, process.stdout, out)
-                    tasks.start_soon(_collect, process.stderr, err)
-                    await _feed(process, f"{object_text}\n".encode("utf-8", "replace"))
-                    code = await process.wait()
-                    _end_group(process.pid)  # what it left running would keep its output open
-        except TimeoutError:
-            words = f"the check did not finish within {self.timeout_s:g} s, so the object was not taken"
-            return _judged(self.name, words, began)
-        finally:
-            _end_group(process.pid)
-            with anyio.CancelScope(shield=True):
-                await process.aclose()
-        said = _said(err) or _said(out) or f"exit code {code}"
-        return _judged(self.name, "" if code == 0 else said, began)
+        ran = await run_command(
+            self.argv,
+            f"{object_text}\n".encode("utf-8", "replace"),
+            cwd=self.cwd,
+            environment=self.environment,
+            timeout_s=self.timeout_s,
+            cap_bytes=_HEARD_BYTES,
+        )
+        return _judged(self.name, _refusal(ran), began)
 
 
 def command_check(
@@ -103,41 +85,21 @@ def _judged(name: str, words: str, began: float) -> Judged:
     return verdict, (Problem("", KEYWORD, f"{name}: {words}"),) if words else ()
 
 
-def _said(heard: bytearray) -> str:
-    return _capped(heard.decode("utf-8", "replace").strip())
+def _refusal(ran: Ran) -> str:
+    """Why the object is not taken, `""` if it is."""
+    match ran:
+        case Finished(code=0):
+            return ""
+        case Finished(code=code, out=out, err=err):
+            return _capped(err.strip()) or _capped(out.strip()) or f"exit code {code}"
+        case TimedOut(seconds=seconds):
+            return f"the check did not finish within {seconds:g} s, so the object was not taken"
+        case NotStarted(why=why):
+            return f"the check could not be started: {why}"
+        case _:
+            assert_never(ran)
 
 
 def _capped(text: str) -> str:
     raw = text.encode("utf-8", "replace")
     return text if len(raw) <= SAID_BYTES else raw[: SAID_BYTES - 3].decode("utf-8", "ignore") + "…"
-
-
-# -- the process ----------------------------------------------------------------------------------------------------
-
-
-async def _collect(stream: anyio.abc.ByteReceiveStream | None, into: bytearray) -> None:
-    """All that comes is read, so that the process never waits for us; only the beginning is kept."""
-    if stream is None:
-        return
-    async for chunk in stream:
-        into.extend(chunk[: max(0, _HEARD_BYTES - len(into))])
-
-
-async def _feed(process: anyio.abc.Process, data: bytes) -> None:
-    """The object; a command that does not read it to its end has its reasons."""
-    if process.stdin is None:
-        return
-    try:
-        await process.stdin.send(data)
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        pass
-    finally:
-        with anyio.CancelScope(shield=True):
-            await process.stdin.aclose()
-
-
-def _end_group(pid: int) -> None:
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return

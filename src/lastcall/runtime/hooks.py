@@ -9,11 +9,8 @@ Must not go in here: what an answer means (`wire.hooks`), what it does to a run 
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import anyio
 from msgspec import Struct
@@ -27,6 +24,7 @@ from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.result import Attempt
 from lastcall.nouns.tools import Halt, ToolCall, ToolResult
 from lastcall.runtime.client import Client, ClientGone
+from lastcall.runtime.commands import Finished, NotStarted, TimedOut, run_command
 from lastcall.tools import Tool
 from lastcall.tools.gates import Allowed, DenialKind, Denied, Gate
 from lastcall.wire.frames import Frame, input_value, plain_value
@@ -208,59 +206,23 @@ class Hooks:
         return Answer("", value=value)
 
     async def _run(self, hook: CommandHook, about: Frame) -> Answer:
-        seconds = hook.timeout_s or PATIENCE_S
-        environment = {**self._place.environment, "CLAUDE_PROJECT_DIR": self._place.cwd}
-        try:
-            process = await anyio.open_process(
-                ["/bin/sh", "-c", hook.command],
-                stdin=subprocess.PIPE,
-                cwd=self._place.cwd,
-                env=environment,
-                start_new_session=True,
-            )
-        except OSError as error:
-            return Answer(hook.command, 1, "", f"it cannot be run: {os.strerror(error.errno or 0)}", failed=True)
-        out, err = bytearray(), bytearray()
-        try:
-            with anyio.fail_after(seconds):
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_collect, process.stdout, out)
-                    tasks.start_soon(_collect, process.stderr, err)
-                    await _feed(process, encode_value(about) + b"\n")
-                    code = await process.wait()
-                    _end_group(process.pid)  # what it left running would keep its output open
-        except TimeoutError:
-            return Answer(hook.command, 1, "", f"it took longer than {seconds:g} seconds", failed=True)
-        finally:
-            _end_group(process.pid)
-            with anyio.CancelScope(shield=True):
-                await process.aclose()
-        return answer_of_command(hook.command, code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
-
-
-async def _feed(process: anyio.abc.Process, question: bytes) -> None:
-    """The question, if the command reads it at all."""
-    assert process.stdin is not None
-    try:
-        await process.stdin.send(question)
-        await process.stdin.aclose()
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        return
-
-
-async def _collect(stream: anyio.abc.ByteReceiveStream | None, into: bytearray) -> None:
-    """All that a command writes is read, so that it never waits; only the beginning is kept."""
-    assert stream is not None
-    async for chunk in stream:
-        into += chunk[: max(0, _OUTPUT_CAP - len(into))]
-
-
-def _end_group(pid: int) -> None:
-    """Whatever the command left behind ends with it."""
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
+        ran = await run_command(
+            ("/bin/sh", "-c", hook.command),
+            encode_value(about) + b"\n",
+            cwd=self._place.cwd,
+            environment={**self._place.environment, "CLAUDE_PROJECT_DIR": self._place.cwd},
+            timeout_s=hook.timeout_s or PATIENCE_S,
+            cap_bytes=_OUTPUT_CAP,
+        )
+        match ran:
+            case Finished(code=code, out=out, err=err):
+                return answer_of_command(hook.command, code, out, err)
+            case TimedOut(seconds=seconds):
+                return Answer(hook.command, 1, "", f"it took longer than {seconds:g} seconds", failed=True)
+            case NotStarted(why=why):
+                return Answer(hook.command, 1, "", f"it cannot be run: {why}", failed=True)
+            case _:
+                assert_never(ran)
 
 
 def _of_call(name: str, arguments: Any, call_id: str) -> Frame:
