@@ -20,8 +20,12 @@ _MOST_TOOLS: Final = 50
 _BODY_DEPTH: Final = 400
 
 Rules = Annotated[list[Annotated[str, Meta(min_length=1, max_length=RULE_CHARACTERS)]], Meta(max_length=MOST_RULES)]
-NOTHING: Final = Raw(b"")
-"""A part of a body that is not there."""
+
+
+def _nothing() -> Raw:
+    """A part of a body that is not there; a plain default could not stand in a JSON Schema."""
+    return Raw(b"")
+
 
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 
@@ -44,7 +48,7 @@ class RunRequest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     """
 
     prompt: Annotated[str, Meta(min_length=1, pattern=r"\S")]
-    schema: Raw = NOTHING
+    schema: Raw = msgspec.field(default_factory=_nothing)
     model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     system: str = ""
     tools: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=_MOST_TOOLS)] = []
@@ -65,7 +69,7 @@ class CheckRequest(Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
     schema: Raw
     rules: Rules = []
-    instance: Raw = NOTHING
+    instance: Raw = msgspec.field(default_factory=_nothing)
     formats: bool = True
     strict_values: bool = False
 

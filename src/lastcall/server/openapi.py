@@ -67,12 +67,23 @@ _ENVELOPE: Final[dict[str, Any]] = {
     },
 }
 _VENDOR: Final = {"type": "object", "description": "In the vendor's own form."}
-_VENDOR_REQUEST: Final = {
-    "type": "object",
-    "description": "As the vendor documents it; members that cannot be honoured are refused by name, never passed over.",
-    "required": ["model", "messages"],
-    "properties": {"model": {"type": "string"}, "messages": {"type": "array"}, "stream": {"type": "boolean"}},
-}
+_EVENTS: Final[dict[str, Any]] = {"text/event-stream": {}}
+
+
+def _vendor_request(*required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": "As the vendor documents it; what cannot be honoured is refused by name, never passed over.",
+        "required": ["model", "messages", *required],
+        "properties": {
+            "model": {"type": "string"},
+            "messages": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+            "max_tokens": {"type": "integer", "minimum": 1},
+            "stream": {"type": "boolean"},
+        },
+    }
+
+
 _KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -104,6 +115,8 @@ def document() -> bytes:
     """The document as JSON."""
     _, components = msgspec.json.schema_components(_BODIES, ref_template=_REF)
     schemas = {**components, "Envelope": _ENVELOPE}
+    schemas["RunRequest"]["properties"]["schema"] = {"type": ["object", "null"]}
+    schemas["CheckRequest"]["properties"]["schema"] = {"type": "object"}
     schemas["RunView"]["properties"]["result"] = {"anyOf": [{"type": "null"}, _ref("Envelope")]}
     return msgspec.json.encode(
         {
@@ -122,14 +135,14 @@ def document() -> bytes:
 
 def _paths() -> dict[str, Any]:
     view, envelope = _ref("RunView"), _ref("Envelope")
-    begun = {**_json(envelope), "text/event-stream": {"schema": {"type": "string"}}}
+    begun = {**_json(envelope), **_EVENTS}
     begins = {
         **_operation("Begin a run", {"200": ("The envelope, or its stream", begun)}, _RUN, body=_ref("RunRequest")),
         "parameters": [_KEY, _LAST],
     }
     begins["responses"]["202"] = _answer("The run is kept", _json(view))
     shown = {"200": ("The run", _json(view))}
-    stream = {"200": ("The events; the last one is the result", {"text/event-stream": {"schema": {"type": "string"}}})}
+    stream = {"200": ("The events, until the run is over", _EVENTS)}
     cancelled = {"202": ("It is told to end", _json(view))}
     listed = {"200": ("Runs, the newest first", _json(_ref("RunList")))}
     checked = {"200": ("What the contract is", _json(_ref("ContractView")))}
@@ -154,19 +167,23 @@ def _paths() -> dict[str, Any]:
             "get": {**_operation("Follow a run", stream, (404, 422)), "parameters": [_LAST]},
         },
         "/v1/runs/{run_id}/cancel": {"parameters": [_RUN_ID], "post": _operation("End a run", cancelled, (404,))},
+        "/v1/stories": {
+            "get": _operation("The runs, for the page", {"200": ("The list", _json({"type": "object"}))}, ())
+        },
+        "/v1/stories/{run_id}": {"parameters": [_RUN_ID], "get": _operation("A run, for the page", stream, (404,))},
         "/v1/contracts/check": {
             "post": _operation("Look at a contract", checked, (422, 501), body=_ref("CheckRequest")),
         },
         "/v1/chat/completions": {"post": _vendor("OpenAI's Chat Completions, for objects that passed")},
-        "/v1/messages": {"post": _vendor("Anthropic's Messages, for objects that passed")},
+        "/v1/messages": {"post": _vendor("Anthropic's Messages, for objects that passed", "max_tokens")},
     }
 
 
-def _vendor(summary: str) -> dict[str, Any]:
-    answers = {**_json(_VENDOR), "text/event-stream": {"schema": {"type": "string"}}}
-    made = _operation(summary, {"200": ("The answer, or its stream", answers)}, _RUN, body=_VENDOR_REQUEST)
-    for status, answer in made["responses"].items():
-        if status != "200":
+def _vendor(summary: str, *required: str) -> dict[str, Any]:
+    answers = {**_json(_VENDOR), **_EVENTS}
+    made = _operation(summary, {"200": ("The answer, or its stream", answers)}, _RUN, body=_vendor_request(*required))
+    for told, answer in made["responses"].items():
+        if told != "200":
             answer["content"] = _json(_VENDOR)
     return {**made, "parameters": [_KEY]}
 

@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from lastcall.contract import Contract
 from lastcall.contract.json_text import JsonFault, read_json
@@ -75,6 +75,10 @@ class Routes:
 
     # -- runs -------------------------------------------------------------------------------------------------------
 
+    async def runs(self, request: Request) -> Response:
+        """`/v1/runs`."""
+        return await (self.begin(request) if request.method == "POST" else self.several(request))
+
     async def begin(self, request: Request) -> Response:
         """`POST /v1/runs`."""
         principal = await self._doors.enter(request.headers)
@@ -90,12 +94,12 @@ class Routes:
 
     async def one(self, request: Request) -> Response:
         """`GET /v1/runs/{run_id}`."""
-        row = await self._own_run(request)
+        row = await own_run(self._house, self._doors, request)
         return answers.value(view(row, result=True), headers={RUN_HEADER: row.run_id})
 
     async def events(self, request: Request) -> Response:
         """`GET /v1/runs/{run_id}/events`."""
-        row = await self._own_run(request)
+        row = await own_run(self._house, self._doors, request)
         after = _last_event_id(request)
         return answers.stream(streams.events(self._house, row, after), {RUN_HEADER: row.run_id})
 
@@ -122,17 +126,9 @@ class Routes:
 
     async def cancel(self, request: Request) -> Response:
         """`POST /v1/runs/{run_id}/cancel`."""
-        row = await self._own_run(request)
+        row = await own_run(self._house, self._doors, request)
         now = await self._house.cancel(row.run_id)
         return answers.value(view(now or row, result=True), 202, {RUN_HEADER: row.run_id})
-
-    async def _own_run(self, request: Request) -> RunRow:
-        principal = await self._doors.enter(request.headers)
-        run_id = request.path_params["run_id"]
-        row = await self._house.row(run_id) if RUN_ID.fullmatch(run_id) else None
-        if row is None or row.principal != principal.key:
-            raise Refusal(404, "no_such_run", "there is no such run")
-        return row
 
     # -- contracts --------------------------------------------------------------------------------------------------
 
@@ -181,9 +177,15 @@ class Routes:
         """`GET /openapi.json`."""
         return answers.raw(document())
 
-    async def home(self, request: Request) -> Response:  # noqa: ARG002 -- a route
-        """`GET /`: the page, where there is one."""
-        return RedirectResponse("/openapi.json")
+
+async def own_run(house: House, doors: Doors, request: Request) -> RunRow:
+    """The run that the path names. Raises `Refusal` also for one of somebody else: nobody learns that it is there."""
+    principal = await doors.enter(request.headers)
+    run_id = request.path_params["run_id"]
+    row = await house.row(run_id) if RUN_ID.fullmatch(run_id) else None
+    if row is None or row.principal != principal.key:
+        raise Refusal(404, "no_such_run", "there is no such run")
+    return row
 
 
 async def taken(house: House, order: Order, principal: Principal, key: str | None) -> RunRow:
@@ -300,8 +302,8 @@ def idempotency_key(request: Request) -> str | None:
 
 def _last_event_id(request: Request) -> int:
     """The number of the last event that arrived; 0 for none."""
-    given = request.headers.get("last-event-id", "")
-    if not given:
+    given = request.headers.get("last-event-id")
+    if given is None:
         return 0
     if not re.fullmatch(r"[0-9]{1,9}", given):
         raise Refusal(422, "bad_event_id", "Last-Event-ID has to be the id of an event of this run")

@@ -31,6 +31,7 @@ from lastcall.server.house import House
 from lastcall.server.metrics import Metrics
 from lastcall.server.routes import Routes
 from lastcall.server.settings import ServerSettings
+from lastcall.server.stories import Stories
 from lastcall.server.tokens import any_valid
 
 if TYPE_CHECKING:
@@ -47,15 +48,17 @@ def routes_of(house: House) -> list[Route]:
     doors = Doors(house)
     own = Routes(house, doors)
     vendors = DropIn(house, doors)
+    stories = Stories(house, doors)
     wrap = own.answering
     return [
-        Route("/", wrap(own.home), methods=["GET"]),
+        Route("/", wrap(stories.page), methods=["GET"]),
+        Route("/v1/stories", wrap(stories.listing), methods=["GET"]),
+        Route("/v1/stories/{run_id}", wrap(stories.story), methods=["GET"]),
         Route("/openapi.json", wrap(own.described), methods=["GET"]),
         Route("/healthz", wrap(own.healthy), methods=["GET"]),
         Route("/readyz", wrap(own.ready), methods=["GET"]),
         Route("/metrics", wrap(own.metrics), methods=["GET"]),
-        Route("/v1/runs", wrap(own.begin), methods=["POST"]),
-        Route("/v1/runs", wrap(own.several), methods=["GET"]),
+        Route("/v1/runs", wrap(own.runs), methods=["GET", "POST"]),
         Route("/v1/runs/{run_id}", wrap(own.one), methods=["GET"]),
         Route("/v1/runs/{run_id}/events", wrap(own.events), methods=["GET"]),
         Route("/v1/runs/{run_id}/cancel", wrap(own.cancel), methods=["POST"]),
@@ -76,7 +79,7 @@ def application(house: House) -> Guard:
         answer.headers.update(getattr(error, "headers", None) or {})
         return answer
 
-    app = Starlette(routes=routes_of(house), exception_handlers={HTTPException: unknown})
+    app = Starlette(routes=routes_of(house), exception_handlers={HTTPException: unknown, Exception: unknown})
     app.router.redirect_slashes = False
     return Guard(app, house.settings, house.metrics)
 
