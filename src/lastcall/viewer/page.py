@@ -54,7 +54,7 @@ def render_page(
             tag("span", "lastcall", class_="mark"),
             links,
             tag("span", class_="spring"),
-            tag("button", "Theme", type="button", id="theme", class_="quiet", aria_label="Light or dark"),
+            tag("button", "Auto", type="button", id="theme", class_="quiet"),
             class_="top",
         ),
         tag("main", main, id="main", tabindex="-1"),

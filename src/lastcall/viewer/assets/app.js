@@ -58,10 +58,10 @@ const hero = el("section.hero", { "aria-label": "Summary" });
 const overview = el("div.overview");
 const aside = el("aside.sides", { "aria-label": "Result and session" });
 const tabs = el("nav.tabs", { "aria-label": "Views" });
-const status = el("span.soft", { role: "status", id: "status" });
+const tally = el("span.soft", { role: "status", id: "status" });
 const search = /** @type {HTMLInputElement} */ (el("input", { type: "search", id: "search", placeholder: "Search this run", "aria-label": "Search this run" }));
 const kinds = /** @type {HTMLSelectElement} */ (el("select", { "aria-label": "Show" }, [["", "Everything"], ["attempts", "Attempts"], ["tools", "Tools"], ["words", "Words"], ["trouble", "Trouble"]].map(([value, name]) => el("option", { value: value ?? "" }, name))));
-const rows = el("section.rows", { "aria-label": "Timeline" }, el("div.rows-head", null, el("h2", null, "Timeline"), el("span.spring"), status, kinds, search), timeline.list);
+const rows = el("section.rows", { "aria-label": "Timeline" }, el("div.rows-head", null, el("h2", null, "Timeline"), el("span.spring"), tally, kinds, search), timeline.list);
 const contract_box = el("section", { "aria-label": "Contract" });
 search.addEventListener("input", () => { view.words = search.value; show_rows(); });
 kinds.addEventListener("input", () => { view.kinds = kinds.value; show_rows(); });
@@ -80,7 +80,7 @@ const show_rows = () => {
 /** @param {Session} session @param {Entry[]} entries */
 const say_count = (session, entries) => {
   const all = session.entries.reduce((n, entry) => n + Number(entry.run === view.run), 0);
-  status.textContent = entries.length === all ? `${count(all)} rows` : `${count(entries.length)} of ${count(all)} rows`;
+  tally.textContent = entries.length === all ? `${count(all)} rows` : `${count(entries.length)} of ${count(all)} rows`;
 };
 /** @param {Session} session @param {RunFacts} run */
 const show_summary = (session, run) => {

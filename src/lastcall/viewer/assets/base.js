@@ -14,8 +14,9 @@ const show_theme = (theme) => {
   else document.documentElement.dataset.theme = theme;
   const button = document.getElementById("theme");
   if (button) {
-    button.textContent = { system: "Auto", light: "Light", dark: "Dark" }[theme] ?? "Auto";
-    button.setAttribute("aria-label", `Colours: ${theme}. Change`);
+    const word = { system: "Auto", light: "Light", dark: "Dark" }[theme] ?? "Auto";
+    button.textContent = word;
+    button.setAttribute("aria-label", `${word}: change the colours`);
   }
 };
 {
