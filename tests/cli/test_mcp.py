@@ -55,3 +55,23 @@ def test_a_refusal_after_the_servers_were_started_is_still_one_sentence(tmp_path
     ran = lastcall(tmp_path, "-p", "x", "--model", script(tmp_path, "y"), *given)
     assert (ran.code, ran.out) == (2, b"")
     assert "No conversation found" in ran.err
+
+
+def test_a_server_that_dies_in_a_call_is_told_to_the_model_and_started_anew(tmp_path):
+    model = script(tmp_path, {"call": {"name": "mcp__calc__die", "input": {}}}, ADD, "done")
+    flags = ["--mcp-config", json.dumps(CONFIG), "--allowedTools", "mcp__calc", "--output-format", "stream-json"]
+    ran = lastcall(tmp_path, "-p", "add", "--model", model, *flags)
+    assert ran.code == 0
+    told = [f["tool_use_result"] for f in ran.frames if "tool_use_result" in f]
+    assert "Whether it took effect is unknown" in told[0]
+    assert told[1] == [{"type": "text", "text": "[2, 3, 5]"}]
+
+
+def test_a_server_whose_every_tool_is_forbidden_is_not_started(tmp_path):
+    touched = tmp_path / "started"
+    config = {"mcpServers": {"calc": {"command": "touch", "args": [str(touched)]}}}
+    flags = ["--mcp-config", json.dumps(config), "--disallowedTools", "mcp__calc", "--output-format", "stream-json"]
+    ran = lastcall(tmp_path, "-p", "x", "--model", script(tmp_path, "y"), *flags)
+    assert ran.code == 0
+    assert ran.frames[0]["mcp_servers"] == [{"name": "calc", "status": "disabled"}]
+    assert not touched.exists()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,24 +28,44 @@ STDIO = StdioServer("every.thing", sys.executable, ("-I", PLAIN), {"OWN": "yes"}
 BY_LIBRARY = StdioServer("lib", sys.executable, (EVERYTHING,))
 
 
-@pytest.fixture(scope="module")
-def http_server():
+@contextmanager
+def started_http():
+    """A server at an address, and what ends it and starts it again there."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, EVERYTHING, str(port)], stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 30
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            break
-        except OSError:
+    running = []
+
+    def start():
+        for process in running:
+            process.kill()
+            process.wait()
+        process = subprocess.Popen(
+            [sys.executable, EVERYTHING, str(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        running[:] = [process]
+        until = time.monotonic() + 30
+        while socket.socket().connect_ex(("127.0.0.1", port)):
             assert time.monotonic() < until
             assert process.poll() is None
             time.sleep(0.05)
-    yield HttpServer("web", f"http://127.0.0.1:{port}/mcp")
-    process.kill()
-    process.wait()
+
+    try:
+        start()
+        yield HttpServer("web", f"http://127.0.0.1:{port}/mcp"), start
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def http_server():
+    with started_http() as (server, _):
+        yield server
 
 
 @pytest.fixture
@@ -123,16 +145,74 @@ def test_a_tool_that_fails_is_a_failed_answer(play):
     assert "no such thing" in answer.content
 
 
-def test_a_server_that_dies_in_a_call_is_an_answer_and_so_is_every_later_call(play):
+def test_a_server_that_dies_in_a_call_leaves_its_effect_unknown_and_is_started_anew_by_the_next(play):
     async def work(call, connections):
         first = await call("mcp__every_thing__die")
-        return first, await call("mcp__every_thing__add", a=1, b=2)
+        return first, text(await call("mcp__every_thing__add", a=1, b=2)), await call("mcp__every_thing__die")
 
-    (first, second), _ = play([STDIO], work)
+    (first, second, third), _ = play([STDIO], work)
     assert first.failed
-    assert second.failed
-    assert "every.thing" in first.content
-    assert "every.thing" in second.content
+    assert "every.thing ended in the middle of the call. Whether it took effect is unknown" in first.content
+    assert json.loads(second) == [1, 2, 3]
+    assert third == first
+
+
+def test_a_server_that_is_killed_between_calls_is_started_anew_and_the_call_made_once(play, tmp_path):
+    mark = f"test-{time.monotonic_ns()}"
+
+    async def work(call, connections):
+        (before,) = marked(f"MARK={mark}")
+        os.kill(before, signal.SIGKILL)
+        with anyio.fail_after(20):
+            await connections[0]._over.wait()
+        answers = [None] * 5
+
+        async def one(n):
+            answers[n] = json.loads(text(await call("mcp__every_thing__add", a=n, b=1)))
+
+        async with anyio.create_task_group() as tasks:
+            for n in range(5):
+                tasks.start_soon(one, n)
+        return answers, len(list(marked(f"MARK={mark}")))
+
+    answers, alive = play([STDIO], work, environment={"MARK": mark})[0]
+    assert answers == [[n, 1, n + 1] for n in range(5)]
+    assert alive == 1
+
+
+def test_a_server_that_cannot_be_started_again_is_a_failed_answer_each_time(play, tmp_path):
+    once = tmp_path / "once"
+    script = (
+        f"import os, sys; os.path.exists({str(once)!r}) and sys.exit('not again'); open({str(once)!r}, 'w').close()\n"
+    )
+    server = StdioServer("s", sys.executable, ("-I", "-c", script + Path(PLAIN).read_text()))
+
+    async def work(call, connections):
+        return [(await call("mcp__s__die")).content for _ in range(2)], connections[0].status
+
+    (answers, status), notices = play([server], work)
+    assert "Whether it took effect is unknown" in answers[0]
+    assert "has ended and cannot be started again" in answers[1]
+    assert status == "connected"
+    assert notices == []
+
+
+def test_a_server_at_an_address_that_was_restarted_gets_the_call_once(play, tmp_path):
+    with started_http() as (server, restart):
+
+        async def work(call, connections):
+            first = text(await call("mcp__web__add", a=1, b=1))
+            await anyio.to_thread.run_sync(restart)
+            second = text(await call("mcp__web__add", a=1, b=2))
+            died = await call("mcp__web__die")
+            down = await call("mcp__web__add", a=1, b=3)
+            await anyio.to_thread.run_sync(restart)
+            return first, second, died, down, text(await call("mcp__web__add", a=1, b=4))
+
+        first, second, died, down, last = play([server], work)[0]
+    assert [json.loads(x)[2] for x in (first, second, last)] == [2, 3, 5]
+    assert "Whether it took effect is unknown" in died.content
+    assert "cannot be started again" in down.content
 
 
 @pytest.mark.parametrize("kind", ["stdio", "http"])
