@@ -60,6 +60,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     deadline_words: str = ""
     declines: bool = True
     salvages: bool = False
+    revises: bool = True
+    """Whether a large rejected draft may be corrected by a patch instead of being written again."""
     hook_rules: tuple[HookRule, ...] = ()
     hook_events: bool = False
     client_servers: tuple[str, ...] = ()

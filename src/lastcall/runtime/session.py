@@ -158,6 +158,7 @@ def policy_of(config: RunConfig) -> Policy:
         compact_after_turns=config.compact_after_turns if config.compacts else None,
         declines=config.declines,
         salvages=config.salvages,
+        revises=config.revises,
         max_repeats=config.max_repeats,
     )
 
