@@ -1,75 +1,55 @@
-"""The documentation as pages: `python scripts/build_docs.py` writes site/. Exit code 1 for a link that leads nowhere."""
+"""The documentation as pages in site/: `python scripts/build_docs.py`. Exit code 1 for a link that leads nowhere.
+
+README.md becomes the first page; the others are those of docs/. Zensical makes the pages, mkdocstrings the reference from
+the source's docstrings; neither needs a network.
+"""
 
 from __future__ import annotations
 
-import html
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
-from markdown_it import MarkdownIt
-
 ROOT = Path(__file__).parents[1]
-SITE = ROOT / "site"
-LINK = re.compile(r'href="(?!https?:|mailto:|#)([^"#]+)')
-STYLE = """body{max-width:48rem;margin:2rem auto;padding:0 1rem;font:16px/1.5 system-ui,sans-serif;color:#222}
-pre,code{font:14px/1.4 ui-monospace,monospace;background:#f5f5f2}pre{padding:.8rem;overflow:auto}
-table{border-collapse:collapse}td,th{border:1px solid #ddd;padding:.25rem .6rem;text-align:left;vertical-align:top}
-nav{font-size:14px;margin-bottom:2rem}nav a{margin-right:1rem}"""
+STAGE = ROOT / "build" / "docs"
+OUTSIDE = re.compile(r"\]\((?:\.\./)+(README|CHANGELOG)\.md")
+FOLDER = re.compile(r"\]\(((?!https?:)[^)#\s]+)/\)")
+FILE = re.compile(r"\[([^\]]+)\]\((?:\.\./)*(?:(?:examples|bench|src|scripts|tests|changes)/[^)\s]*|LICENSE)\)")
 
 
-def pages() -> list[Path]:
-    return [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+def staged(text: str, page: Path) -> str:
+    """A page as it stands in build/docs: its links to other pages fitted, those to files of the repository unlinked."""
+    up = "../" * (len(page.parts) - 1)
+    text = OUTSIDE.sub(lambda found: f"]({up}{'index' if found[1] == 'README' else 'changelog'}.md", text)
+    text = FILE.sub(r"\1", text)
+    return FOLDER.sub(r"](\1/README.md)", text)
 
 
-def target(page: Path) -> Path:
-    """Where a page goes: docs/x.md to site/docs/x.html, README.md to site/index.html."""
-    if page == ROOT / "README.md":
-        return SITE / "index.html"
-    return (SITE / page.relative_to(ROOT)).with_suffix(".html")
-
-
-def title(text: str, page: Path) -> str:
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    return found.group(1) if found else page.stem
-
-
-def build(page: Path) -> list[str]:
-    """Write one page; its dead links."""
-    text = page.read_text("utf-8")
-    body = MarkdownIt("commonmark").enable("table").render(text)
-    dead = []
-
-    def moved(match: re.Match[str]) -> str:
-        linked = (page.parent / match.group(1)).resolve()
-        if not linked.exists():
-            dead.append(f"{page.relative_to(ROOT)}: {match.group(1)}")
-        new = (
-            re.sub(r"README\.md$", "index.html", match.group(1)) if linked.parent == ROOT else html_name(match.group(1))
-        )
-        return f'href="{new}'
-
-    body = LINK.sub(moved, body)
-    up = "../" * (len(page.relative_to(ROOT).parts) - 1)
-    nav = f'<nav><a href="{up}index.html">lastcall</a><a href="{up}docs/flags.html">Flags</a>'
-    nav += f'<a href="{up}docs/architecture.html">Architecture</a><a href="{up}docs/glossary.html">Glossary</a></nav>'
-    out = target(page)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    head = f'<!doctype html><meta charset="utf-8"><title>{html.escape(title(text, page))}</title><style>{STYLE}</style>'
-    out.write_text(f"{head}{nav}{body}", "utf-8")
-    return dead
-
-
-def html_name(link: str) -> str:
-    return re.sub(r"\.md$", ".html", link)
+def stage() -> int:
+    """Put all pages together in build/docs; how many there are."""
+    shutil.rmtree(STAGE, ignore_errors=True)
+    pages = {page.relative_to(ROOT / "docs"): page.read_text("utf-8") for page in (ROOT / "docs").rglob("*.md")}
+    readme = (ROOT / "README.md").read_text("utf-8")
+    pages[Path("index.md")] = readme.replace("](docs/", "](").replace("](CHANGELOG.md", "](changelog.md")
+    pages[Path("changelog.md")] = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    for page, text in pages.items():
+        place = STAGE / page
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(staged(text, page), "utf-8")
+    for picture in (ROOT / "docs").rglob("*"):
+        if picture.suffix in (".svg", ".png"):
+            shutil.copy(picture, STAGE / picture.relative_to(ROOT / "docs"))
+    return len(pages)
 
 
 def main() -> int:
-    dead = [link for page in pages() for link in build(page)]
-    for link in dead:
-        print(f"dead link in {link}", file=sys.stderr)
-    print(f"{len(pages())} pages in {SITE.relative_to(ROOT)}/")
-    return 1 if dead else 0
+    count = stage()
+    built = subprocess.run([sys.executable, "-m", "zensical", "build", "--strict", "--clean"], cwd=ROOT, check=False)
+    if built.returncode == 0:
+        print(f"{count} pages in site/")
+    return 1 if built.returncode else 0
 
 
 if __name__ == "__main__":
