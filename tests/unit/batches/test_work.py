@@ -282,18 +282,18 @@ def test_a_storm_is_ridden_out_and_no_request_goes_before_its_time() -> None:
             wait_s = 1 + len(sent) % 3
             waits.append((now, now + wait_s))
             return {"status": 429 if len(sent) % 4 == 1 else 529, "headers": {"retry-after": str(wait_s)}}
-        return {"object": GOOD, "delay_ms": 2}
+        return {"object": GOOD, "delay_ms": 20}
 
-    subject = Sitting(script, rows(400), at_once=32)
+    subject = Sitting(script, rows(200), at_once=16)
     assert subject.run() is None
-    assert len(subject.sink.records) == 400
+    assert len(subject.sink.records) == 200
     assert set(subject.outcomes.values()) == {"answered"}
     assert waits
     for refused_at, until in waits:
         # those that had left by the time the answer came are not held; the script answers at once
         early = [at for at in sent if refused_at < at < until]
         assert early == []
-    assert subject.pace.limit == 32
+    assert subject.pace.limit == 16
 
 
 def test_cancelling_the_batch_cancels_its_rows() -> None:
