@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from lastcall.api.result import TerminalResult
     from lastcall.api.running import arun, run, stream
-    from lastcall.api.session import RunStream, Session
+    from lastcall.api.session import RunOptions, RunStream, Session
     from lastcall.api.telemetry import instrument, uninstrument
     from lastcall.api.tools import ToolContext, tool
     from lastcall.batches.bounds import Bounds
@@ -63,6 +63,7 @@ _PLACES = {
     "RequestQuestion": "lastcall.api.hooks",
     "RunConfig": "lastcall.api.config",
     "RunEnded": "lastcall.api.events",
+    "RunOptions": "lastcall.api.session",
     "RunStream": "lastcall.api.session",
     "Session": "lastcall.api.session",
     "StreamEvent": "lastcall.api.events",
@@ -104,6 +105,7 @@ __all__ = [
     "RequestQuestion",
     "RunConfig",
     "RunEnded",
+    "RunOptions",
     "RunStream",
     "Session",
     "StreamEvent",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, assert_type
+from typing import Any, Unpack, assert_type
 
 from pydantic import BaseModel
 
@@ -70,6 +70,11 @@ def contracts() -> None:
     assert_type(lastcall.run("x", output=contract).output, Invoice)
     union = lastcall.Contract[Invoice | Point](Invoice | Point)
     assert_type(lastcall.run("x", output=union).output, Invoice | Point)
+
+
+def wrapped(**options: Unpack[lastcall.RunOptions]) -> Invoice:
+    result: lastcall.TerminalResult[Invoice] = lastcall.run("x", output=Invoice, **options)
+    return result.output
 
 
 async def asynchronous() -> None:

@@ -9,7 +9,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar, cast, overload
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast, overload
 
 import anyio
 import anyio.abc
@@ -50,6 +50,22 @@ Model = str | Provider
 """A model's name as `--model` takes it, or what answers in its place (a provider, `lastcall.testing.ScriptedModel`)."""
 
 
+class RunOptions(TypedDict, total=False):
+    """What `run`, `arun`, `stream` and `Session` take beside the prompt and the output type, all of it optional.
+
+    `model`: as `--model`, or a provider. `tools`: functions, tools, names of built-in tools. `rules`: functions of the
+    object (and `deps`), which must all agree. `deps` reaches rules, tools and hooks. `hooks`: functions made with
+    `@lastcall.hook`. `config`: the rest.
+    """
+
+    model: Model | None
+    tools: Sequence[AnyTool]
+    rules: Sequence[Callable[..., Any]]
+    deps: Any
+    hooks: Sequence[Hook]
+    config: RunConfig | None
+
+
 class Session(Generic[T]):
     """Several messages, each run to its own result; what was said before is remembered.
 
@@ -61,53 +77,32 @@ class Session(Generic[T]):
     def __init__(
         self: Session[str],
         output: None = None,
-        *,
-        model: Model | None = None,
-        tools: Sequence[AnyTool] = (),
-        rules: Sequence[Callable[..., Any]] = (),
-        deps: Any = None,
-        hooks: Sequence[Hook] = (),
-        config: RunConfig | None = None,
+        **options: Unpack[RunOptions],
     ) -> None: ...
     @overload
     def __init__(
         self,
         output: type[T] | Contract[T],
-        *,
-        model: Model | None = None,
-        tools: Sequence[AnyTool] = (),
-        rules: Sequence[Callable[..., Any]] = (),
-        deps: Any = None,
-        hooks: Sequence[Hook] = (),
-        config: RunConfig | None = None,
+        **options: Unpack[RunOptions],
     ) -> None: ...
     @overload
     def __init__(
         self: Session[Any],
         output: Any,
-        *,
-        model: Model | None = None,
-        tools: Sequence[AnyTool] = (),
-        rules: Sequence[Callable[..., Any]] = (),
-        deps: Any = None,
-        hooks: Sequence[Hook] = (),
-        config: RunConfig | None = None,
+        **options: Unpack[RunOptions],
     ) -> None: ...
     def __init__(
         self,
         output: Any = None,
-        *,
-        model: Model | None = None,
-        tools: Sequence[AnyTool] = (),
-        rules: Sequence[Callable[..., Any]] = (),
-        deps: Any = None,
-        hooks: Sequence[Hook] = (),
-        config: RunConfig | None = None,
+        **options: Unpack[RunOptions],
     ) -> None:
         """Nothing is opened or sent yet. `output`: a type, a `Contract`, a JSON Schema; without one, prose."""
-        config = config if config is not None else RunConfig()
-        named, own = _sorted(tools)
-        contract = contract_for(output, rules, config.profile, config.reference)
+        for name in options:
+            if name not in RunOptions.__annotations__:
+                raise TypeError(f"lastcall takes no option {name!r}; there are {', '.join(RunOptions.__annotations__)}")
+        model, config = options.get("model"), options.get("config") or RunConfig()
+        named, own = _sorted(options.get("tools", ()))
+        contract = contract_for(output, options.get("rules", ()), config.profile, config.reference)
         self._provider = None if model is None or isinstance(model, str) else model
         self._config = replace(
             config,
@@ -118,10 +113,10 @@ class Session(Generic[T]):
         )
         self._type = contract.type if contract is not None else None
         self._own = own
-        self._hooks = tuple(hooks)
+        self._hooks = tuple(options.get("hooks", ()))
         self._troubles = Troubles()
         self._hook_client = HookClient(self._hooks, self._troubles)
-        self._deps = deps
+        self._deps = options.get("deps")
         self._relay = Relay()
         self._core: CoreSession | None = None
 

@@ -232,6 +232,12 @@ def test_bad_input_is_one_sentence_before_anything_is_sent(call, words):
         call()
 
 
+@pytest.mark.parametrize("call", [lastcall.run, lastcall.stream, lambda _, **given: lastcall.Session(Invoice, **given)])
+def test_a_misspelt_option_is_named_beside_those_that_there_are(call):
+    with pytest.raises(TypeError, match="takes no option 'modle'; there are model, tools, rules, deps, hooks, config"):
+        call("x", modle="scripted")
+
+
 def streamed(model, **given):
     async def main():
         async with lastcall.stream("Extract.", output=Invoice, model=model, **given) as run:
