@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from lastcall.errors import LastcallError
+from lastcall.errors import JournalError, LastcallError
 from lastcall.version import VERSION
 from lastcall.viewer.entries import Listing
 from lastcall.viewer.pages import Served, encode, event_of, live_page, session_page
@@ -153,8 +153,7 @@ class _Request(BaseHTTPRequestHandler):
         self._send(event_of(tail.story.changes(live=live)))
         quiet_since = time.monotonic()
         while live and not self.server.stopping.wait(self.server.poll_s):
-            grown = tail.read()
-            live = tail.live
+            grown, live = _look(tail)
             if grown or not live:
                 self._send(event_of(tail.story.changes(live=live)))
                 quiet_since = time.monotonic()
@@ -175,6 +174,15 @@ class _Request(BaseHTTPRequestHandler):
         for name, value in {**_HEADERS, "Content-Type": kind, **headers}.items():
             self.send_header(name, value)
         self.end_headers()
+
+
+def _look(tail: Tail) -> tuple[bool, bool]:
+    """Whether there is anything new, and whether the run goes on; a journal that is gone ends it, with a note."""
+    try:
+        return tail.read(), tail.live
+    except JournalError as error:
+        tail.story.note(f"{error.message[0].upper()}{error.message[1:]}.")
+        return True, False
 
 
 def page_of(tail: Tail) -> str:

@@ -184,7 +184,8 @@ class Story:
                 assert_never(record)
 
     def _opened(self, record: r.Opened) -> None:
-        if record.schema_text and (not self._contract or self._contract.digest != record.contract_digest):
+        known = (self._session.digest, self._session.rules) == (record.contract_digest, record.rules)
+        if record.schema_text and not (known and self._contract):
             self._contract = contract_facts(record.schema_text, record.profile, record.rules)
             self._contract_changed = True
         self._session = SessionFacts(
