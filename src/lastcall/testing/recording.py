@@ -13,8 +13,9 @@ import hashlib
 import os
 import re
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -66,7 +67,7 @@ class Recording:
 
     In a replay a request that differs from the recorded one fails and says so; with `exact=False` replies are given in
     their order whatever is asked. `secrets` are texts that must not be in the file. Raises `BadConfig` for a file that is
-    no recording, and what choosing a provider raises.
+    no recording or cannot be written, and what choosing a provider raises.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Recording:
         if self.replays:
             self._head, self._heard = _read(self.path)
         else:
+            _prepare(self.path)
             self._provider = choose_provider(model, env) if model is None or isinstance(model, str) else model
             deployment = replace(self._provider.deployment, base_url="")
             self._head = Head(FORMAT, deployment, self._provider.dialect)
@@ -110,21 +112,22 @@ class Recording:
                 yield event
             return
         events: list[Kept] = []
-        async for event in self._provider.stream(request):
-            if not isinstance(event, Progress):
-                events.append(event)
-            yield event
+        stream = cast("AsyncGenerator[ProviderEvent]", self._provider.stream(request))
+        async with aclosing(stream) as heard:
+            async for event in heard:
+                if not isinstance(event, Progress):
+                    events.append(event)
+                yield event
         self._heard.append(Heard(digest(request), tuple(self._clean(event) for event in events)))
 
     async def aclose(self) -> None:
-        """Write what was heard, and let go of the model."""
+        """Write what was heard, and let go of the model. Raises `BadConfig` where the file cannot be written."""
         if self._provider is None:
             return
         await self._provider.aclose()
         if self._heard:
             lines = [msgspec.json.encode(line) for line in (self._head, *self._heard)]
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_bytes(b"\n".join(lines) + b"\n")
+            _write(self.path, b"\n".join(lines) + b"\n")
 
     def _recorded(self, request: ModelRequest) -> tuple[ProviderEvent, ...]:
         turn, self._turn = self._turn, self._turn + 1
@@ -156,6 +159,37 @@ def _read(path: Path) -> tuple[Head, list[Heard]]:
         return msgspec.json.decode(first, type=Head), [msgspec.json.decode(line, type=Heard) for line in others]
     except (ValueError, msgspec.MsgspecError):
         raise BadConfig("this is no recording", hint="Delete it to record anew.", where=str(path)) from None
+
+
+def _prepare(path: Path) -> None:
+    """Make the folder, and find out before anything is spent whether the file can be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = _beside(path)
+        beside.touch()
+        beside.unlink()
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")
+
+
+def _unwritable(path: Path, error: OSError) -> BadConfig:
+    words = f"the recording cannot be written: {os.strerror(error.errno or 0)}"
+    return BadConfig(words, hint="Name a file that can.", where=str(path))
+
+
+def _write(path: Path, text: bytes) -> None:
+    """All of it or nothing: half a recording would be played as if it were whole."""
+    beside = _beside(path)
+    try:
+        beside.write_bytes(text)
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise _unwritable(path, error) from None
 
 
 def _secrets_of(environment: Mapping[str, str]) -> list[str]:

@@ -73,3 +73,25 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path):
 def test_where_requests_are_forbidden_nothing_is_recorded(tmp_path):
     with pytest.raises(lastcall.UsageError, match="forbidden"):
         Recording(tmp_path / "x", "haiku", environment={"LASTCALL_FORBID_REQUESTS": "1", "ANTHROPIC_API_KEY": "k" * 9})
+
+
+def test_a_place_where_nothing_can_be_written_is_refused_before_anything_is_asked(tmp_path):
+    (tmp_path / "file").write_text("x")
+    model = ScriptedModel({"object": {"n": 1}})
+    with pytest.raises(lastcall.UsageError, match="cannot be written"):
+        Recording(tmp_path / "file" / "count.jsonl", model)
+    assert model.requests == ()
+
+
+def test_a_recording_that_cannot_be_finished_leaves_nothing_that_looks_like_one(tmp_path):
+    path = tmp_path / "deep" / "count.jsonl"
+    recording = Recording(path, ScriptedModel({"object": {"n": 1}}))
+    path.parent.rmdir()
+    with pytest.raises(lastcall.UsageError, match="No such file"):
+        lastcall.run("Count.", output=COUNT, model=recording)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_holds_nothing_beside_its_file(tmp_path):
+    record(tmp_path / "count.jsonl")
+    assert [place.name for place in tmp_path.iterdir()] == ["count.jsonl"]
