@@ -11,6 +11,7 @@ import time
 import pytest
 
 from cli.support import COMMAND, SCHEMA, environment, lastcall, script
+from lastcall.tools.leftovers import marked
 
 GOOD = {"object": {"a": 3}}
 BAD = {"object": {"a": "three"}}
@@ -208,7 +209,7 @@ def test_the_module_is_the_command(tmp_path):
 
 
 @pytest.mark.parametrize("output", ["text", "json", "stream-json"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signals_end_the_run_at_once_with_its_envelope(tmp_path, output, number, code):
     model = script(tmp_path, {"content": [{"type": "text", "text": "hm"}], "end_delay_ms": 30_000})
     process = subprocess.Popen(
@@ -227,6 +228,38 @@ def test_signals_end_the_run_at_once_with_its_envelope(tmp_path, output, number,
     else:
         last = json.loads(out.splitlines()[-1])
         assert (last["type"], last["is_error"], last["lastcall"]["outcome"]) == ("result", True, "cancelled")
+
+
+def test_a_hangup_ends_the_command_of_a_tool_too(tmp_path):
+    model = script(
+        tmp_path, {"call": {"name": "Bash", "input": {"command": "touch began; sleep 60; touch ended"}}}, "x"
+    )
+    process = subprocess.Popen(
+        [*COMMAND, "-p", "x", "--model", model, "--allowedTools", "Bash", "--output-format", "json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=tmp_path,
+        env={**environment(tmp_path), "HUNG_UP": str(tmp_path)},
+    )  # fmt: skip
+    until = time.monotonic() + 15
+    while not (tmp_path / "began").exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    process.send_signal(signal.SIGHUP)
+    out, _ = process.communicate(timeout=20)
+    assert (process.returncode, json.loads(out)["lastcall"]["outcome"]) == (129, "cancelled")
+    assert [e["tool"] for e in json.loads(out)["lastcall"]["side_effects"]] == ["Bash"]
+    assert list(marked(f"HUNG_UP={tmp_path}")) == []
+
+
+def test_a_hangup_is_ignored_where_the_parent_ignores_it(tmp_path):
+    model = script(tmp_path, {"content": [{"type": "text", "text": "hm"}], "end_delay_ms": 1_500})
+    process = subprocess.Popen(
+        ["nohup", *COMMAND, "-p", "x", "--model", model, "--tools", ""],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=tmp_path, env=environment(tmp_path),
+    )  # fmt: skip
+    wait_for_session(tmp_path)
+    process.send_signal(signal.SIGHUP)
+    out, _ = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, b"hm\n")
 
 
 def wait_for_session(home, timeout_s=15):

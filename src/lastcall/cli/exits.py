@@ -23,7 +23,7 @@ from lastcall.nouns.result import (
 
 USAGE: Final = 2
 FAULT: Final = 70
-_SIGNALS: Final = {Signal.INTERRUPT: 130, Signal.TERMINATE: 143}
+_SIGNALS: Final = {Signal.INTERRUPT: 130, Signal.TERMINATE: 143, Signal.HANGUP: 129}
 
 
 def exit_code(outcome: Outcome, profile: Profile) -> int:

@@ -24,6 +24,7 @@ from lastcall.cli.output import Notes, Output
 from lastcall.cli.prompts import continued, goes_on, prompt_of
 from lastcall.cli.report import check_report, write_report
 from lastcall.cli.stdin import Stdin
+from lastcall.cli.signals import ENDING, heard
 from lastcall.core.events import Interrupted
 from lastcall.errors import BadConfig, LastcallError, NotASchema, SchemaTooBig
 from lastcall.nouns.ids import Uuid
@@ -36,8 +37,6 @@ from lastcall.runtime.publish import FramePublisher, Silent
 from lastcall.runtime.session import Session, open_session
 from lastcall.wire.envelope import compat_text, error_frame, result_frame
 from lastcall.wire.frames import Frame, Stage
-
-_SIGNALS: Final = {signal.SIGINT: Signal.INTERRUPT, signal.SIGTERM: Signal.TERMINATE}
 
 
 class Show:
@@ -235,7 +234,7 @@ async def _played(config: RunConfig, prompt: str, show: Show, opener: Opener) ->
 
 
 async def with_signals(session: Session, run: Callable[[], Awaitable[TerminalResult]]) -> TerminalResult:
-    """The run's result, with SIGINT and SIGTERM as events of the run.
+    """The run's result, with SIGINT, SIGTERM and SIGHUP as events of the run.
 
     One more after a second ends the process at once, also while somebody's validator holds the loop.
     """
@@ -250,10 +249,10 @@ async def with_signals(session: Session, run: Callable[[], Awaitable[TerminalRes
         if first_at is not None:
             return
         first_at = now
-        event = Interrupted(_SIGNALS[signal.Signals(number)], Uuid(new_uuid()))
+        event = Interrupted(ENDING[signal.Signals(number)], Uuid(new_uuid()))
         loop.call_soon_threadsafe(session.driver.post, event)
 
-    before = {number: signal.signal(number, hear) for number in _SIGNALS}
+    before = {number: signal.signal(number, hear) for number in heard()}
     try:
         return await run()
     finally:

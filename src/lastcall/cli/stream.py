@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import signal
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
 
 from lastcall.cli.control import Controls
 from lastcall.cli.exits import exit_code, usage_code
+from lastcall.cli.signals import ENDING, heard
 from lastcall.cli.stdin_lines import read_lines
 from lastcall.contract.jsc_words import parse_error
 from lastcall.core.events import Interrupted
@@ -45,8 +46,6 @@ from lastcall.wire.envelope import error_frame
 
 if TYPE_CHECKING:
     from lastcall.cli.run import Show
-
-_SIGNALS: Final = {signal.SIGINT: Signal.INTERRUPT, signal.SIGTERM: Signal.TERMINATE}
 
 
 def run_stream(config: RunConfig, show: Show) -> int:
@@ -228,11 +227,11 @@ class _Stream:
 
     async def _watch_signals(self, everything: anyio.CancelScope) -> None:
         """A signal ends the run, and the session with it; a second one, or one between two runs, ends it at once."""
-        with anyio.open_signal_receiver(*_SIGNALS) as signals:
+        with anyio.open_signal_receiver(*heard()) as signals:
             async for number in signals:
                 session = self._controls.session
                 again = self._signal is not None
-                self._signal = _SIGNALS[signal.Signals(number)]
+                self._signal = ENDING[signal.Signals(number)]
                 if again or session is None or not session.driver.busy:
                     everything.cancel()
                     return

@@ -137,10 +137,11 @@ class Signal(StrEnum):
 
     INTERRUPT = "interrupt"
     TERMINATE = "terminate"
+    HANGUP = "hangup"
 
 
 class Cancelled(Struct, frozen=True, tag=True):
-    """Ended from outside: Ctrl-C, SIGTERM, a client's interrupt, a cancelled task."""
+    """Ended from outside: Ctrl-C, SIGTERM, SIGHUP, a client's interrupt, a cancelled task."""
 
     signal: Signal
 
@@ -198,6 +199,8 @@ def reason(outcome: Outcome) -> str:  # noqa: C901, PLR0911, PLR0912
             return f"{kind.value.replace('_', ' ').capitalize()}{code}: {detail}"
         case Cancelled(signal=Signal.INTERRUPT):
             return "The run was interrupted."
+        case Cancelled(signal=Signal.HANGUP):
+            return "The terminal that the run belonged to was closed."
         case Cancelled():
             return "The run was terminated."
         case _:

@@ -1,8 +1,8 @@
 """The tool `Bash`: one command in a shell of its own.
 
 The shell leads a process group of its own and has no standard input. When it ends, by itself, by the time limit or
-because the call was cancelled, whatever it left running is ended too. Of long output head and tail are kept. Texts for an
-exit code and for silence are the reference's, as recorded.
+because the call was cancelled, whatever it left running is ended too; when lastcall itself is killed, its group is. Of long
+output head and tail are kept. Texts for an exit code and for silence are the reference's, as recorded.
 
 Must not go in here: permissions, the environment's rules (`tools.environment`), finding processes (`tools.leftovers`).
 """
@@ -27,6 +27,7 @@ from lastcall.nouns.tools import ToolDefinition, define
 from lastcall.tools import CommandSubject, Output, ToolContext
 from lastcall.tools.environment import command_environment
 from lastcall.tools.leftovers import end_all, end_group
+from lastcall.tools.lifeline import Lifeline
 from lastcall.tools.sandbox import Sandbox
 
 DEFAULT_TIMEOUT_S = 120.0
@@ -103,31 +104,33 @@ async def _run(words: Sequence[str], cwd: str, environment: dict[str, str], time
     mark = uuid4().hex
     kept = _Kept()
     late = False
-    process = await anyio.open_process(
-        words,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=cwd,
-        env={**environment, _MARK: mark},
-        start_new_session=True,
-    )
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read, process, kept)
-            with anyio.move_on_after(timeout_s) as limit:
-                await process.wait()
-            late = limit.cancelled_caught
-            if late:
-                await _ask_to_end(process)
-            await _end(process, mark)
-            tasks.cancel_scope.deadline = anyio.current_time() + _DRAIN_S
-        return _Ended(kept.text(), process.returncode or 0, timeout_s if late else None)
-    finally:
-        with anyio.CancelScope(shield=True):
-            if process.returncode is None:
+    with Lifeline() as lifeline:
+        process = await anyio.open_process(
+            lifeline.tie(words),
+            stdin=lifeline.end,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env={**environment, _MARK: mark},
+            start_new_session=True,
+        )
+        lifeline.started()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_read, process, kept)
+                with anyio.move_on_after(timeout_s) as limit:
+                    await process.wait()
+                late = limit.cancelled_caught
+                if late:
+                    await _ask_to_end(process)
                 await _end(process, mark)
-            await process.aclose()
+                tasks.cancel_scope.deadline = anyio.current_time() + _DRAIN_S
+            return _Ended(kept.text(), process.returncode or 0, timeout_s if late else None)
+        finally:
+            with anyio.CancelScope(shield=True):
+                if process.returncode is None:
+                    await _end(process, mark)
+                await process.aclose()
 
 
 async def _end(process: anyio.abc.Process, mark: str) -> None:

@@ -68,6 +68,7 @@ def test_each_outcome_has_a_name_and_a_sentence(name):
         (Stopped(Limit.DEADLINE, "90s"), "The deadline of 90s passed without an object."),
         (Failed(FailureKind.NETWORK, "refused"), "Network: refused"),
         (Cancelled(Signal.TERMINATE), "The run was terminated."),
+        (Cancelled(Signal.HANGUP), "The terminal that the run belonged to was closed."),
     ],
 )
 def test_variants_have_sentences_of_their_own(outcome, words):
