@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from lastcall.contract.ecma import BadSyntax, read_pattern
 from lastcall.contract.ecma_pieces import BOUNDARY, NOT_BOUNDARY, Piece, Plain
 from lastcall.contract.engine import NotCompiled, SearchBudget, backtracking_search, linear_search
 
@@ -59,6 +58,8 @@ class Pattern:
 
 def compile_pattern(pattern: str) -> Pattern:
     """The pattern, ready to search. Raises `BadPattern`."""
+    from lastcall.contract.ecma import BadSyntax, read_pattern  # noqa: PLC0415 -- most schemas have no pattern
+
     try:
         piece = read_pattern(pattern)
     except BadSyntax as error:

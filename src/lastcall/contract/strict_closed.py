@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from lastcall.contract.ecma import BadSyntax, read_pattern
 from lastcall.contract.json_text import write_json
 from lastcall.contract.references import MISSING, References
 from lastcall.contract.strict_terms import (
@@ -283,6 +282,8 @@ def _names_values(node: dict[str, Any]) -> bool:
 
 def _is_harmless(pattern: Any) -> bool:
     """Whether any service's compiler takes a pattern: no look-around, no word boundary, no properties, small counts."""
+    from lastcall.contract.ecma import BadSyntax, read_pattern  # noqa: PLC0415 -- most schemas have no pattern
+
     try:
         plain = read_pattern(pattern).plain if isinstance(pattern, str) else None
     except BadSyntax:

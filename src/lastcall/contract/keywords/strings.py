@@ -11,7 +11,6 @@ import msgspec
 from lastcall.contract import budgets
 from lastcall.contract.budgets import Budget, BudgetExceeded
 from lastcall.contract.checking import At, Check, Fault, Run
-from lastcall.contract.formats import check_format
 from lastcall.contract.patterns import Pattern, PatternBudget
 
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ def _format(node: Node, _cls: type) -> Check | None:
     name = str(node.schema["format"])
     if not node.space.assert_formats:
         return None
+    from lastcall.contract.formats import check_format  # noqa: PLC0415 -- most schemas have no format
+
     fault: Fault = ("format", f'must match format "{name}"', {"format": name})
 
     def check(value: Any, at: At, run: Run) -> None:
