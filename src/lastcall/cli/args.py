@@ -76,7 +76,7 @@ def parse(argv: list[str], *, tolerant: bool = False) -> Args:
             given, at = ([inline], at) if eq else _values(flag, words, at)
             before = values.get(flag.dest)
             _keep(values, flag, given)
-            if not (flag.many or flag.repeat) and before not in (None, given[0]):
+            if not (flag.many or flag.repeat) and before is not None and before != values[flag.dest]:
                 twice.append(flag.name)
     return Args(values, " ".join(rest) if rest else None, tuple(twice))
 

@@ -52,6 +52,7 @@ def resolve(
     budget = limits.budget(args)
     deadline = args.text("deadline")
     thinking = limits.count(args, "max_thinking_tokens", least=0)
+    redact = args.words("redact")
     reference = choose_reference(args, environment)
     cwd = working_directory()
     settings = read_settings(args, profile, home=environment.get("HOME", ""), cwd=cwd)
@@ -99,6 +100,7 @@ def resolve(
         resume_at=args.text("resume_session_at"),
         fork=args.on("fork_session"),
         persist=not args.on("no_session_persistence"),
+        redact=None if redact is None else tuple(redact),
         state_dir=state_dir(environment),
         cache_dir=cache_dir(environment),
         notice=notice,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from lastcall.cli.streams import say
+from lastcall.runtime.veil import NO_VEIL, Veil
 from lastcall.wire.frames import Frame
 from lastcall.wire.json import encode_value
 
@@ -57,6 +58,11 @@ class Notes:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
+        self._veil = NO_VEIL
+
+    def hide(self, veil: Veil) -> None:
+        """Say everything without these secrets from now on."""
+        self._veil = veil
 
     def say(self, line: str) -> None:
         """Something worth knowing."""
@@ -65,4 +71,4 @@ class Notes:
 
     def error(self, line: str) -> None:
         """Something that must be said even when quiet."""
-        say(line)
+        say(self._veil.text(line))

@@ -53,5 +53,9 @@ def prompt_of(args: Args, stdin: Stdin) -> str:
     piped = stdin.read() if stdin.piped and not schema_from_stdin else ""
     prompt = args.prompt or ""
     if not prompt.strip() and not piped.strip():
+        taken = args.words("redact")
+        if taken:
+            hint = "Write the prompt before it."
+            raise BadConfig(f"there is no prompt; --redact took {taken[-1]!r} as its pattern", hint=hint)
         raise BadConfig("Input must be provided either through stdin or as a prompt argument when using --print")
     return "\n".join(part for part in (prompt, piped) if part)

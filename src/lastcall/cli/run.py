@@ -23,8 +23,8 @@ from lastcall.cli.exits import FAULT, exit_code, usage_code
 from lastcall.cli.output import Notes, Output
 from lastcall.cli.prompts import continued, goes_on, prompt_of
 from lastcall.cli.report import check_report, write_report
-from lastcall.cli.stdin import Stdin
 from lastcall.cli.signals import ENDING, heard
+from lastcall.cli.stdin import Stdin
 from lastcall.core.events import Interrupted
 from lastcall.errors import BadConfig, LastcallError, NotASchema, SchemaTooBig
 from lastcall.nouns.ids import Uuid
@@ -35,6 +35,7 @@ from lastcall.runtime.config import RunConfig
 from lastcall.runtime.ports import Publisher
 from lastcall.runtime.publish import FramePublisher, Silent
 from lastcall.runtime.session import Session, open_session
+from lastcall.runtime.veil import NO_VEIL, Veil, veil_of
 from lastcall.wire.envelope import compat_text, error_frame, result_frame
 from lastcall.wire.frames import Frame, Stage
 
@@ -50,6 +51,7 @@ class Show:
         self.replays = args.on("replay_user_messages")
         self._verbose = args.on("verbose")
         self._partial = args.on("include_partial_messages")
+        self.veil = NO_VEIL
         self._report = ""
         self._unreported = False
         self._frames: list[Frame] = []
@@ -58,6 +60,11 @@ class Show:
     def machine(self) -> bool:
         """Whether stdout shows envelopes."""
         return self.format != "text"
+
+    def hide(self, veil: Veil) -> None:
+        """Keep these secrets out of what is said of errors from now on."""
+        self.veil = veil
+        self.notes.hide(veil)
 
     def report_to(self, path: str | None) -> None:
         """The file for the envelope of every end from now on. Raises `BadConfig` for one that cannot take it."""
@@ -92,7 +99,7 @@ class Show:
 
     def refusal(self, error: LastcallError) -> int:
         """An error before anything was sent: one sentence on stderr, in machine formats an envelope too."""
-        frame = error_frame(error.code, str(error), new_uuid())
+        frame = error_frame(error.code, self.veil.text(str(error)), new_uuid())
         self._write_report(frame)
         if self.profile is Profile.COMPAT:
             self.notes.error(f"Error: {_compat_words(error)}")
@@ -106,7 +113,7 @@ class Show:
         """A fault of lastcall itself: one sentence, an envelope, never a traceback unless asked for."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        words = f"{type(error).__name__}: {error}"
+        words = self.veil.text(f"{type(error).__name__}: {error}")
         self.notes.error(f"lastcall: this is a fault of lastcall, please report it: {words}")
         frame = error_frame("internal", words, new_uuid())
         self._write_report(frame)
@@ -131,7 +138,7 @@ class Show:
 
     def bad_flag(self, error: BadFlag) -> int:
         """A value that a flag's meaning refuses: said as the parser says it."""
-        self._write_report(error_frame(error.code, error.message, new_uuid()))
+        self._write_report(error_frame(error.code, self.veil.text(error.message), new_uuid()))
         self.notes.error(f"{'error' if self.profile is Profile.COMPAT else 'lastcall'}: {error.message}")
         return usage_code(self.profile)
 
@@ -185,7 +192,9 @@ def run_print(
     stdin = stdin or Stdin()
     printed, sys.stdout = sys.stdout, sys.stderr  # what the caller's own modules print is not the result
     try:
+        show.hide(veil_of(environment))
         show.report_to(args.text("report"))
+        show.hide(veil_of(environment, args.words("redact")))
         profile = show.profile = choose_profile(args, environment)
         _check_flags(args, show, environment)
         config = resolve(args, environment, profile, stdin, notes.say)

@@ -79,6 +79,9 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """Whether the session's last run is continued, instead of being closed before the next prompt."""
     fork: bool = False
     persist: bool = True
+    redact: tuple[str, ...] | None = None
+    """Patterns of what is kept out of everything but the object, beside secrets of known forms; `None`: only the keys of
+    providers are."""
     state_dir: str = ""
     cache_dir: str = ""
     notice: Callable[[str], None] | None = None

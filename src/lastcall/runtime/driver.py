@@ -82,7 +82,7 @@ class Driver:
 
     def note(self, record: r.Record) -> None:
         """Make something true between two runs. Raises `JournalError`."""
-        self._ports.journal.append((record,), at=self._ports.clock.wall())
+        self._ports.journal.append(self._ports.veil.written((record,)), at=self._ports.clock.wall())
         self.state = evolve(self.state, record)
 
     async def run(self, blocks: tuple[UserBlock, ...], *, uuid: str = "") -> TerminalResult:
@@ -121,13 +121,15 @@ class Driver:
         took = self._ports.clock.monotonic() - self._started
         seal = self._ports.journal.seal()
         result = finish(self.state, duration_ms=round(took * 1000), interrupted_calls=bool(running), journal=seal)
+        result = self._ports.veil.result(result)
         self._ports.publisher.result(result)
         return result
 
     def _show(self, progress: Progress) -> None:
         """Show a piece of a reply; a summary is nobody's reply."""
         if self.state.summing is None:
-            self._ports.publisher.progress(progress)
+            for piece in self._ports.veil.progress(progress):
+                self._ports.publisher.progress(piece)
 
     async def _decide(self, event: Event) -> None:
         if self._deadline is not None:
@@ -140,8 +142,9 @@ class Driver:
         """Make a step true: on disk, shown, then acted on. A step that cannot be written never happened."""
         if not step.records:
             return
+        written = self._ports.veil.written(step.records)
         try:
-            await self._append(step.records, durable=_needs_disk(step))
+            await self._append(written, durable=_needs_disk(step))
         except JournalError as error:
             failure = Failed(FailureKind.JOURNAL, error.message)
             self.state = evolve(self.state, r.Ended(failure))
@@ -149,7 +152,7 @@ class Driver:
         self.state = step.state
         if any(isinstance(x, _FORGETS) for x in step.records):
             self._ports.forget()
-        self._ports.publisher.records(step.records)
+        self._ports.publisher.records(self._ports.veil.shown(step.records, written))
         for action in step.actions:
             self._start(action)
 

@@ -26,10 +26,12 @@ from lastcall.journal.store import Journal, MemoryJournal, reopen_journal
 from lastcall.journal.transcripts import find_transcript, latest_transcript, load_transcript
 from lastcall.nouns.ids import SessionId, Uuid
 from lastcall.nouns.profile import Profile
-from lastcall.nouns.result import Cancelled, Signal
+from lastcall.nouns.result import Cancelled, RunWarning, Signal, VerdictKind
 from lastcall.runtime.clock import SystemClock, new_uuid
 from lastcall.runtime.config import RunConfig
+from lastcall.runtime.veil import NO_VEIL, Veil
 from lastcall.version import VERSION
+from lastcall.wire.redaction import is_redacted
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -50,7 +52,7 @@ class _Earlier(Struct, frozen=True):
     records: tuple[r.Record, ...] = ()
 
 
-def open_state(config: RunConfig, setting: Setting, model: str) -> Opened:
+def open_state(config: RunConfig, setting: Setting, model: str, veil: Veil = NO_VEIL) -> Opened:
     """The state that the session begins with. Raises `BadConfig`, `JournalError`."""
     _demand_id(config)
     sessions = Sessions(config.state_dir)
@@ -82,12 +84,36 @@ def open_state(config: RunConfig, setting: Setting, model: str) -> Opened:
     added: list[r.Record] = [_opened(config, session_id, model)]
     if rewound is not None:
         state, added = evolve(state, rewound), [*added, rewound]
+    added += _of_redacted(state, before, config, journal)
     added += _taken_up(state, config.profile) if earlier is not None and not config.unfinished else []
     at = SystemClock().wall()
-    journal.append((*(() if reopened else before), *added), at=at)
+    journal.append((*(() if reopened else before), *veil.written(added)), at=at)
     for record in added:
         state = evolve(state, record)
     return Opened(state, journal, path)
+
+
+def _of_redacted(state: RunState, before: Sequence[r.Record], config: RunConfig, journal: Journal) -> list[r.Record]:
+    """What has to be true where texts of the session are only known redacted: the resume says so, no such object is taken.
+
+    Raises `BadConfig` where the run only had to hand its object over.
+    """
+    if not any(is_redacted(str(record)) for record in before):
+        return []
+    if config.notice is not None:
+        config.notice("lastcall: parts of this session were redacted in its journal; the model is shown them so")
+    if not config.unfinished:
+        return []
+    if state.surviving is not None and is_redacted(state.surviving.text):
+        journal.close()
+        raise BadConfig(
+            "the object of this run was redacted in its journal, so it cannot be handed over",
+            hint="Give a prompt to have it made again.",
+            where="--resume",
+        )
+    held = [h.attachment.call_id for h in state.held if is_redacted(h.attachment.text)]
+    warning = RunWarning("redacted_journal", "parts of the session were only known redacted when it was resumed")
+    return [*(r.AttemptRevised(call_id, VerdictKind.INTERRUPTED) for call_id in held), r.Warned(warning)]
 
 
 def _rewound(before: Sequence[r.Record], setting: Setting, at: str, journal: Journal) -> r.Imported:
@@ -126,6 +152,8 @@ def recorded_schema(config: RunConfig) -> str:
             hint="Give --json-schema (and the rules) again.",
             where="--resume",
         )
+    if last is not None and is_redacted(last.schema_text):
+        raise BadConfig("the schema was redacted in the journal", hint="Give --json-schema again.", where="--resume")
     return last.schema_text if last is not None else ""
 
 

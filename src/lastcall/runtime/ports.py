@@ -21,6 +21,7 @@ from lastcall.nouns.hooks import NOTHING_SAID, HookVerdict
 from lastcall.nouns.result import TerminalResult, Usage
 from lastcall.nouns.tools import ToolCall, ToolResult
 from lastcall.providers import Provider
+from lastcall.runtime.veil import NO_VEIL, Veil
 from lastcall.wire.frames import Frame, Stage
 
 
@@ -101,5 +102,6 @@ class Ports(Struct, frozen=True):
     price: Price
     ask_hooks: AskHooks = no_hooks
     window: Window = no_window
+    veil: Veil = NO_VEIL
     forget: Callable[[], None] = lambda: None
     """Told when answers of tools are no longer in front of the model (taken back, left out)."""

@@ -14,6 +14,7 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lastcall.contract import Contract
 from lastcall.contract.finishing_tools import FINISH
 from lastcall.core import records as r
 from lastcall.core.policy import Policy, compat, native
@@ -37,9 +38,10 @@ from lastcall.runtime.opening import open_state
 from lastcall.runtime.ports import Clock, Ports, Price, Publisher, Window, no_window
 from lastcall.runtime.prices import PriceList, no_price
 from lastcall.runtime.toolkit import ToolKit
+from lastcall.runtime.veil import Veil, veil_of
 from lastcall.version import VERSION
-from lastcall.wire.dialect import Feature
-from lastcall.wire.frames import Stage
+from lastcall.wire.dialect import Dialect, Feature
+from lastcall.wire.frames import Frame, Stage
 from lastcall.wire.json import DEFAULT_LIMITS, CallLimits
 
 _PRICED = {"anthropic", "openai"}
@@ -182,11 +184,12 @@ def open_session(
     kit = ToolKit(config, client, sparing=provider.deployment.provider in _SLOW_READERS)
     hooks = Hooks((*config.hook_rules, *client.rules), _place(config, kit), client=client.client)
     setting = _setting(config, kit, provider, hooks)
-    opened = open_state(config, setting, provider.deployment.model)
+    veil = veil_of(config.environment, config.redact, config.contract)
+    opened = open_state(config, setting, provider.deployment.model, veil)
     stage = _stage(config, kit, provider, opened.state.session_id, client.servers)
     publisher = publisher_for(stage)
     kit.settle(opened.state.session_id)
-    hooks.settle(opened.path, publisher.tell if config.hook_events else None)
+    hooks.settle(opened.path, _veiled(publisher.tell, veil) if config.hook_events else None)
     if hooks.any:
         kit.use_hooks(hooks)
     ports = Ports(
@@ -199,12 +202,17 @@ def open_session(
         new_id=new_id,
         price=price_of(provider),
         window=_window_of(config, provider),
+        veil=veil,
         ask_hooks=hooks.ask,
     )
     driver = Driver(opened.state, ports)
     hooks.watch(lambda: driver.state)
     parts = _Parts(config, kit, provider, hooks, opened.journal, publisher, stage, config.model)
     return Session(parts, driver)
+
+
+def _veiled(tell: Callable[[str, Frame], None], veil: Veil) -> Callable[[str, Frame], None]:
+    return lambda subtype, fields: tell(subtype, veil.fields(fields))
 
 
 def _place(config: RunConfig, kit: ToolKit) -> HookPlace:
@@ -280,7 +288,7 @@ def _setting(config: RunConfig, kit: ToolKit, provider: Provider, hooks: Hooks) 
     compat_profile = config.profile is Profile.COMPAT
     return Setting(
         policy=replace(policy_of(config), summarizes=dialect.summaries),
-        contract=config.contract,
+        contract=_contract_for(dialect, config.contract),
         tools=kit.toolbox.definitions,
         system=config.system_prompt,
         strict_rules=dialect.strict_rules.value if dialect.has(Feature.STRICT) and not compat_profile else "none",
@@ -289,6 +297,13 @@ def _setting(config: RunConfig, kit: ToolKit, provider: Provider, hooks: Hooks) 
         hooks=hooks.points(FINISH if config.contract is not None else None),
         finishing_denied=denied,
     )
+
+
+def _contract_for(dialect: Dialect, contract: Contract | None) -> Contract | None:
+    """The contract with names that the deployment takes."""
+    if contract is None or dialect.has(Feature.FREE_NAMES):
+        return contract
+    return contract.with_plain_names()
 
 
 def _channel(config: RunConfig, kit: ToolKit, provider: Provider) -> Channel:
