@@ -34,6 +34,8 @@ class Refusal(LastcallError):  # noqa: N818 -- named for what it says
     def headers(self) -> dict[str, str]:
         """What the answer says beside its body."""
         headers = {} if self.retry_s is None else {"retry-after": str(self.retry_s)}
+        if self.status in (408, 413):
+            headers["connection"] = "close"  # what is left of the request is not read
         if self.status == 401:
             headers["www-authenticate"] = "Bearer"
         return headers

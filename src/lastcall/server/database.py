@@ -125,7 +125,7 @@ class SqliteFile:
         """A connection in WAL mode; the file is made if it is not there."""
         try:
             make_private_directory(os.path.dirname(os.path.abspath(self.path)))  # noqa: PTH100, PTH120
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._make()
             connection = sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
             for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
                 connection.execute(f"PRAGMA {pragma}")
@@ -135,6 +135,13 @@ class SqliteFile:
         except sqlite3.Error as error:
             raise StorageError(f"the database cannot be opened: {error}", where=self.shown) from None
         return _Sqlite(connection)
+
+    def _make(self) -> None:
+        """Make the file, for its owner alone. One that is there is not even opened: closing it would drop the locks
+        that this process holds on it through other connections, and with them the database.
+        """
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 class _Sqlite:

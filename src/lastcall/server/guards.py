@@ -26,6 +26,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+HEAD_BYTES: Final = 32 * 1024
 _QUERY_BYTES: Final = 2_048
 _HEADERS: Final = {
     b"x-content-type-options": b"nosniff",
@@ -37,10 +38,6 @@ _HEADERS: Final = {
 }
 """Said with each answer that does not say otherwise."""
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-
-
-class ClientTooSlow(Exception):  # noqa: N818 -- named for what happened; never leaves this module's `Guard`
-    """The client takes nothing of its answer."""
 
 
 class Guard:
@@ -56,22 +53,13 @@ class Guard:
         """Let a request through, or answer it here."""
         if scope["type"] != "http":
             return
-        outgoing = _Outgoing(send, self._settings.patience_s)
+        outgoing = _Outgoing(send)
         refusal = self._refusal(scope)
         try:
             if refusal is not None:
                 await self._answer(refuse(scope["path"], refusal), refusal, scope, receive, outgoing.send)
                 return
-            incoming = _Incoming(receive, self._settings)
-            try:
-                await self._app(scope, incoming.receive, outgoing.send)
-            except _Stopped as stopped:
-                if not outgoing.began:
-                    await self._answer(
-                        refuse(scope["path"], stopped.refusal), stopped.refusal, scope, receive, outgoing.send
-                    )
-        except ClientTooSlow:
-            return  # the connection is closed by whoever serves
+            await self._app(scope, _Incoming(receive, self._settings).receive, outgoing.send)
         finally:
             if outgoing.status:
                 route = getattr(scope.get("route"), "path", "other")
@@ -80,26 +68,26 @@ class Guard:
 
     async def _answer(self, answer: Response, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         self._metrics.refused(refusal.code)
-        answer.headers["connection"] = "close"  # what is left of the request is not read
+        answer.headers["connection"] = "close"
         await answer(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         """Why the request is not let through, from its head alone."""
-        names = [name for name, _ in scope["headers"]]
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        if len(scope.get("query_string", b"")) > _QUERY_BYTES:
-            return Refusal(414, "query_too_long", f"the query is longer than {_QUERY_BYTES} bytes")
-        twice = {b"host", b"content-length", b"transfer-encoding", b"authorization", b"content-type"}
-        if any(name in twice for name in names if names.count(name) > 1):
-            return Refusal(400, "bad_framing", "a header stands twice that may stand once")
-        if "transfer-encoding" in headers and "content-length" in headers:
-            return Refusal(400, "bad_framing", "the request says in two ways how long it is")
+        headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
+        return _badly_framed(scope, headers) or self._for_others(scope["method"], headers) or self._body(scope, headers)
+
+    def _for_others(self, method: str, headers: dict[str, str]) -> Refusal | None:
+        """A request for another host, or one that the page of another site makes."""
         host = headers.get("host", "")
         if not self._knows(host):
             words = f"this server is not {host[:200]!r}" if host else "the request does not say whom it is for"
             return Refusal(421, "unknown_host", words, hint="Its operator may name hosts with --allow-host.")
-        if scope["method"] not in _READS and not _same_origin(headers.get("origin"), host):
+        if method not in _READS and not _same_origin(headers.get("origin"), host):
             return Refusal(403, "foreign_origin", "pages of other sites may not ask this server")
+        return None
+
+    def _body(self, scope: Scope, headers: dict[str, str]) -> Refusal | None:
+        """A body that is too long or no JSON, as far as the head says."""
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length) > self._settings.body_bytes:
             return _too_large(self._settings)
@@ -117,6 +105,21 @@ class Guard:
         return not self._hosts and bool(host)
 
 
+def _badly_framed(scope: Scope, headers: dict[str, str]) -> Refusal | None:
+    """A head that is too long, or that others on the way may read otherwise."""
+    names = [name for name, _ in scope["headers"]]
+    if len(scope.get("query_string", b"")) > _QUERY_BYTES or len(scope["path"]) > _QUERY_BYTES:
+        return Refusal(414, "address_too_long", f"path and query may have {_QUERY_BYTES} bytes each")
+    if sum(len(name) + len(text) for name, text in scope["headers"]) > HEAD_BYTES:
+        return Refusal(431, "headers_too_large", f"the headers are longer than {HEAD_BYTES} bytes")
+    if any(names.count(name) > 1 for name in _ONCE):
+        return Refusal(400, "bad_framing", "a header stands twice that may stand once")
+    if "transfer-encoding" in headers and "content-length" in headers:
+        return Refusal(400, "bad_framing", "the request says in two ways how long it is")
+    return None
+
+
+_ONCE: Final = (b"host", b"content-length", b"transfer-encoding", b"authorization", b"content-type")
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 
 
@@ -136,11 +139,6 @@ def _too_large(settings: ServerSettings) -> Refusal:
     return Refusal(413, "body_too_large", f"the body is longer than {settings.body_bytes} bytes")
 
 
-class _Stopped(Exception):  # noqa: N818 -- carries the refusal to the guard
-    def __init__(self, refusal: Refusal) -> None:
-        self.refusal = refusal
-
-
 class _Incoming:
     """The body as it arrives: counted, and waited for only so long."""
 
@@ -152,7 +150,7 @@ class _Incoming:
         self._whole = False
 
     async def receive(self) -> Message:
-        """The next piece; after the whole body whatever the client does, however long that takes."""
+        """The next piece; after the whole body whatever the client does, however long that takes. Raises `Refusal`."""
         if self._whole:
             return await self._receive()
         if self._until is None:
@@ -162,33 +160,27 @@ class _Incoming:
             message = await self._receive()
         if message is None:
             words = f"the request did not arrive within {self._settings.patience_s:g} seconds"
-            raise _Stopped(Refusal(408, "too_slow", words))
+            raise Refusal(408, "too_slow", words)
         if message["type"] == "http.request":
             self._bytes += len(message.get("body", b""))
             self._whole = not message.get("more_body", False)
             if self._bytes > self._settings.body_bytes:
-                raise _Stopped(_too_large(self._settings))
+                raise _too_large(self._settings)
         return message
 
 
 class _Outgoing:
-    """The answer as it leaves: with the headers that all have, and waited for only so long a piece."""
+    """The answer as it leaves, with the headers that all have. `status` is 0 before it began."""
 
-    def __init__(self, send: Send, patience_s: float) -> None:
+    def __init__(self, send: Send) -> None:
         self._send = send
-        self._patience_s = patience_s
-        self.began = False
         self.status = 0
 
     async def send(self, message: Message) -> None:
-        """Send a piece. Raises `ClientTooSlow`."""
+        """Send a piece."""
         if message["type"] == "http.response.start":
-            self.began = True
             self.status = message["status"]
             said = {name.lower() for name, _ in message["headers"]}
             added = [(name, text) for name, text in _HEADERS.items() if name not in said]
             message = {**message, "headers": [*message["headers"], *added]}
-        with anyio.move_on_after(self._patience_s) as patience:
-            await self._send(message)
-        if patience.cancelled_caught:
-            raise ClientTooSlow
+        await self._send(message)

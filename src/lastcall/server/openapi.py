@@ -27,18 +27,19 @@ _REFUSALS: Final[dict[int, str]] = {
     408: "The request did not arrive in time.",
     409: "The run was cancelled.",
     413: "The body is too long.",
-    414: "The query is too long.",
+    414: "Path or query are too long.",
     415: "The body is not JSON.",
     421: "The request is for another host.",
     422: "The request cannot be used, or the run ended without an object (`lastcall.outcome` says how).",
     429: "Too many requests or runs, or the queue is full; `retry-after` says when. Or the service's own limit.",
+    431: "The headers are too long.",
     500: "A fault of lastcall.",
     501: "An optional part that the request needs is not installed.",
     502: "The model's service refused or failed.",
     503: "The server goes down, its database is away, or the model's service is overloaded.",
     504: "The deadline passed, or the model's service was silent.",
 }
-_ALWAYS: Final = (400, 401, 403, 408, 413, 414, 415, 421, 429, 500, 503)
+_ALWAYS: Final = (400, 401, 403, 408, 413, 414, 415, 421, 429, 431, 500, 503)
 _RUN: Final = (404, 409, 422, 501, 502, 504)
 
 _ENVELOPE: Final[dict[str, Any]] = {
@@ -196,8 +197,8 @@ def _operation(
         made["requestBody"] = {"required": True, "content": _json(body)}
     for status, (words, content) in answers.items():
         made["responses"][status] = _answer(words, content)
-    for status in sorted({*_ALWAYS, *more}):
-        made["responses"].setdefault(str(status), _answer(_REFUSALS[status], _json(_ref("Envelope"))))
+    for number in sorted({*_ALWAYS, *more}):
+        made["responses"].setdefault(str(number), _answer(_REFUSALS[number], _json(_ref("Envelope"))))
     return made
 
 

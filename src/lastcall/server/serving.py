@@ -26,7 +26,7 @@ from lastcall.errors import BadConfig
 from lastcall.server.answers import Refusal
 from lastcall.server.doors import Doors
 from lastcall.server.dropin import DropIn, refuse
-from lastcall.server.guards import Guard
+from lastcall.server.guards import HEAD_BYTES, Guard
 from lastcall.server.house import House
 from lastcall.server.metrics import Metrics
 from lastcall.server.routes import Routes
@@ -37,8 +37,9 @@ from lastcall.server.tokens import any_valid
 if TYPE_CHECKING:
     import asyncio
 
-_HEAD_BYTES: Final = 32 * 1024
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_KEPT_S: Final = 15
+"""How long a connection is kept for another request."""
 _LAST_S: Final = 5
 """How long clients may take for the last piece of their answers, once no run goes on."""
 
@@ -85,10 +86,15 @@ def application(house: House) -> Guard:
 
 
 class _PatientProtocol(H11Protocol):
-    """The protocol of uvicorn, but a request's head has to arrive within `patience_s`, on a kept connection too."""
+    """The protocol of uvicorn, but nobody may be slow for ever.
+
+    A request's head has to arrive within `patience_s`, on a kept connection too, and a client that does not take what
+    it is sent for so long is dropped.
+    """
 
     patience_s: float = 30.0
-    _slow: asyncio.TimerHandle | None = None
+    _head: asyncio.TimerHandle | None = None
+    _stuck: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -97,25 +103,34 @@ class _PatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         waits = self.conn.their_state is h11.IDLE
-        if waits and self._slow is None:
+        if waits and self._head is None:
             self._wait()
-        elif not waits:
-            self._stop()
+        elif not waits and self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._stuck is None:
+            self._stuck = self.loop.call_later(self.patience_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+        super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop()
+        for timer in (self._head, self._stuck):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        self._slow = self.loop.call_later(self.patience_s, self._too_slow)
-
-    def _stop(self) -> None:
-        if self._slow is not None:
-            self._slow.cancel()
-            self._slow = None
+        self._head = self.loop.call_later(self.patience_s, self._too_slow)
 
     def _too_slow(self) -> None:
-        self._slow = None
+        self._head = None
         if self.conn.their_state is h11.IDLE and (self.cycle is None or self.cycle.response_complete):
             self.transport.abort()
 
@@ -151,9 +166,9 @@ async def serve(settings: ServerSettings, listening: Callable[[str], None]) -> N
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                h11_max_incomplete_event_size=_HEAD_BYTES,
+                h11_max_incomplete_event_size=HEAD_BYTES,
                 limit_concurrency=settings.connections,
-                timeout_keep_alive=15,
+                timeout_keep_alive=max(1, round(min(_KEPT_S, settings.patience_s))),
                 timeout_graceful_shutdown=_LAST_S,
                 backlog=2048,
             )
