@@ -1,6 +1,7 @@
 """A scripted ten-turn run with side effects, in a process of its own that can be killed at any moment of it.
 
-The model calls, turn by turn, a shell command that appends a line to a file and a tool of a counting service; whatever an
+The model calls, turn by turn, a shell command that appends a line to a file, a tool of an MCP server that counts by
+idempotency key, and a tool of a counting service that the client has; whatever an
 answer says, it goes on with the next turn. So an effect that happens twice was repeated by lastcall.
 """
 
@@ -11,6 +12,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 import traceback
 from pathlib import Path
@@ -28,6 +30,8 @@ from lastcall.runtime.client import ClientSide
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.publish import Silent
 from lastcall.runtime.session import open_session
+from lastcall.tools.mcp import Surroundings, connected
+from lastcall.tools.mcp_servers import StdioServer
 from lastcall.tools.remote import RemoteTool
 
 TURNS = 10
@@ -40,6 +44,8 @@ SCHEMA = {
     "additionalProperties": False,
 }
 BY_SHELL = frozenset({0, 5})
+BY_MCP = frozenset({2, 3, 7})
+TALLY = str(Path(__file__).with_name("mcp_tally.py"))
 
 
 def turn_of(body):
@@ -53,6 +59,8 @@ def turn_of(body):
         return {"object": OBJECT}
     if made in BY_SHELL:
         return {"call": {"id": f"call_{made}", "name": "Bash", "input": {"command": f"echo {made} >> effects.txt"}}}
+    if made in BY_MCP and any(tool["name"] == "mcp__tally__count" for tool in body["tools"]):
+        return {"call": {"id": f"call_{made}", "name": "mcp__tally__count", "input": {"turn": made}}}
     return {"call": {"id": f"call_{made}", "name": "mcp__counter__add", "input": {"turn": made}}}
 
 
@@ -114,15 +122,19 @@ def config_for(folder, **fields):
     )
 
 
-async def play(folder, counter_path, *, resumes, around=None):
-    """The run, or what is left of it; its result."""
+async def play(folder, counter_path, *, resumes, around=None, mcp=True):
+    """The run, or what is left of it; its result. Without `mcp`, which takes longer to start, the client's tool does all."""
     fields = {"resume": SESSION, "unfinished": True} if resumes else {"session_id": SESSION}
-    client = ClientSide(tools=(counter_tool(counter_path),))
-    async with open_session(
-        config_for(folder, **fields), lambda stage: Silent(), scripted_provider(turn_of), client=client
-    ) as session:
-        go = session.go_on if resumes else lambda: session.run("count")
-        return await (around(session, go) if around else go())
+    tally = StdioServer("tally", sys.executable, ("-I", TALLY, str(Path(folder) / "tally")))
+    async with connected(
+        [tally] if mcp else [], Surroundings({"PATH": os.environ["PATH"]}, str(folder))
+    ) as connections:
+        client = ClientSide(tools=(counter_tool(counter_path), *(tool for c in connections for tool in c.tools)))
+        async with open_session(
+            config_for(folder, **fields), lambda stage: Silent(), scripted_provider(turn_of), client=client
+        ) as session:
+            go = session.go_on if resumes else lambda: session.run("count")
+            return await (around(session, go) if around else go())
 
 
 def in_child(work):
@@ -164,7 +176,7 @@ def count_moments(on_moment):
     asyncio.BaseEventLoop._run_once, DiskFile.write, DiskFile.sync = ticking_run_once, ticking_write, ticking_sync
 
 
-def child(folder, counter_path, *, resumes, moment=None, number=signal.SIGKILL, around=None, tell=None):
+def child(folder, counter_path, *, resumes, moment=None, number=signal.SIGKILL, around=None, tell=None, mcp=True):
     """Play in a fork and send it `number` at this moment. Exit code 0: ended in the object; 1: otherwise; 2: refused."""
 
     def work():
@@ -180,7 +192,7 @@ def child(folder, counter_path, *, resumes, moment=None, number=signal.SIGKILL, 
         from lastcall.errors import BadConfig
 
         try:
-            result = anyio.run(lambda: play(folder, counter_path, resumes=resumes, around=around))
+            result = anyio.run(lambda: play(folder, counter_path, resumes=resumes, around=around, mcp=mcp))
         except BadConfig:
             return 2
         except KeyboardInterrupt:  # before the run listened to signals
@@ -212,4 +224,11 @@ def effects(folder, counter):
     """Every turn's effect that the world has seen, in any order."""
     file = Path(folder) / "work" / "effects.txt"
     lines = file.read_text().split() if file.exists() else []
-    return sorted([*map(int, lines), *counter.seen])
+    return sorted([*map(int, lines), *counter.seen, *(turn for turn, _ in tallied(folder))])
+
+
+def tallied(folder):
+    """What the MCP server was asked to count: turn and idempotency key, in order."""
+    tally = Path(folder) / "tally"
+    lines = [line.split(" ") for line in tally.read_text().splitlines()] if tally.exists() else []
+    return [(int(turn), key) for turn, key in lines]
