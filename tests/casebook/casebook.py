@@ -192,17 +192,20 @@ def script_of(given: dict[str, Any]) -> Callable[[int, Any], dict[str, Any]]:
             return _bad_request("the case has no reply for this request")
         entry = entries[min(served, len(entries) - 1)]
         served += 1
-        return _with_wire_names(entry, body)
+        return _with_wire_names(entry, body, list(given.get("schema", {}).get("properties", ())))
 
     return answer
 
 
-def _with_wire_names(entry: dict[str, Any], body: Any) -> dict[str, Any]:
+def _with_wire_names(entry: dict[str, Any], body: Any, named_in: list[str]) -> dict[str, Any]:
+    """The call in the names that the request shows, which stand in the order of the schema's."""
     named = entry.get("call_with_wire_names")
     if named is None:
         return entry
-    call = {"type": "tool_use", "id": "toolu_a1", "name": "StructuredOutput", "input": named}
-    return {"content": [call], "stop_reason": "tool_use", "usage": entry["usage"]}
+    wire = dict(zip(named_in, body["tools"][0]["input_schema"]["properties"], strict=True))
+    called = {wire[name]: value for name, value in named.items()}
+    call = {"type": "tool_use", "id": "toolu_a1", "name": "StructuredOutput", "input": called}
+    return {"content": [call], "stop_reason": "tool_use", "usage": {"input_tokens": 120, "output_tokens": 40}}
 
 
 def _bad_request(why: str) -> dict[str, Any]:

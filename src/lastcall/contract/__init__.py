@@ -9,7 +9,8 @@ Must not go in here: I/O of any kind (checks that need it are run by the runtime
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final
 
 from lastcall.contract.annotations import Annotations, annotations_of
 from lastcall.contract.budgets import PROBLEMS_LISTED, BudgetExceeded
@@ -28,7 +29,7 @@ from lastcall.contract.seen import NOTHING_SEEN, Sight
 from lastcall.contract.suspicion import warnings_of
 from lastcall.contract.validator import Validator, compile_validator
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, Verdict, WrongInput
-from lastcall.contract.wrapping import WRAP, wrap_root
+from lastcall.contract.wrapping import WRAP, not_wrapped, wrap_root
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.nouns.profile import Profile, Reference
@@ -36,6 +37,9 @@ from lastcall.nouns.request import Channel
 from lastcall.nouns.result import CheckVerdict
 from lastcall.nouns.schema import NotStrict, OutputSchema, StrictSchema
 from lastcall.nouns.tools import Arguments, ToolDefinition, Unreadable
+
+if TYPE_CHECKING:
+    from lastcall.contract.plain_names import PlainNames
 
 ARGUMENT_DEPTH: Final = 512
 """How deep the arguments of an attempt may nest."""
@@ -59,7 +63,9 @@ class Contract:
     __slots__ = (
         "_annotations",
         "_loader",
+        "_names",
         "_numbers",
+        "_plain",
         "_strict",
         "_validator",
         "checks",
@@ -101,6 +107,8 @@ class Contract:
         self._annotations = annotations
         self._numbers: Any = "doubles" if profile is Profile.COMPAT else "exact"
         self._strict: dict[str, StrictSchema | NotStrict] = {}
+        self._names: PlainNames | None = None
+        self._plain: Contract | None = None
 
     @property
     def digest(self) -> str:
@@ -136,9 +144,9 @@ class Contract:
 
     def strict(self, rules: str) -> StrictSchema | NotStrict:
         """The wire schema's strict form by `rules` (`wire.dialect.StrictRules`), or why there is none."""
-        from lastcall.contract.strict import to_strict  # noqa: PLC0415 -- not needed for `strict_rules` none
-
         if rules not in self._strict:
+            from lastcall.contract.strict import to_strict  # noqa: PLC0415 -- not needed for `strict_rules` none
+
             self._strict[rules] = to_strict(self.wire_output, rules)
         return self._strict[rules]
 
@@ -177,6 +185,35 @@ class Contract:
             return f"{_NATIVE_NOTE}\n{self.wire_output.text}"
         return _TOOL_NOTE
 
+    # -- names that a service takes ---------------------------------------------------------------------------------
+
+    def with_plain_names(self) -> Contract:
+        """The same contract for a service that takes plain property names only (`contract.plain_names`)."""
+        from lastcall.contract.plain_names import plain_names  # noqa: PLC0415 -- most services take any name
+
+        if self._plain is None:
+            self._plain = self
+            names = plain_names(self.wire_schema) if self.profile is Profile.NATIVE and self._names is None else None
+            if names is not None:
+                other = self._plain = copy(self)
+                other.wire_schema = names.schema
+                other._names, other._strict, other._plain = names, {}, other  # noqa: SLF001 -- a copy of its own
+        return self._plain
+
+    def in_callers_names(self, arguments: Arguments | Unreadable) -> Arguments | Unreadable:
+        """What the model sent, in the names of the schema that the caller gave."""
+        if self._names is None or isinstance(arguments, Unreadable):
+            return arguments
+        return Arguments(self._names.callers_text(arguments.text, max_depth=ARGUMENT_DEPTH), arguments.duplicates)
+
+    def in_wire_names(self, text: str) -> str:
+        """A draft in the names that the model sees."""
+        return text if self._names is None else self._names.plain_text(text, max_depth=ARGUMENT_DEPTH)
+
+    def told(self, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+        """Problems in the names that the model sees."""
+        return problems if self._names is None else tuple(map(self._names.told, problems))
+
     # -- judging ----------------------------------------------------------------------------------------------------
 
     def judge(self, arguments: Arguments | Unreadable, sight: Sight = NOTHING_SEEN) -> Verdict:
@@ -211,7 +248,8 @@ class Contract:
 
     def problems_of(self, value: JsonValue) -> Rejected | None:
         """What the schema and the rules say of a value (unwrapped); `None` when it passes."""
-        return _rejected(self._check(value, "", NOTHING_SEEN))
+        checked = self._check(value, "", NOTHING_SEEN)
+        return checked if isinstance(checked, Rejected) else None
 
     def concealed(self, text: str, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
         """The problems of an attempt (its arguments' text) without the values that the schema marks secret."""
@@ -265,7 +303,7 @@ class Contract:
             return Rejected((Problem("", "type", "must be object", {"type": "object"}),), 1)
         inner, prefix = (value, "") if not self.wrapped else (value.get(WRAP), f"/{WRAP}")
         if self.wrapped and set(value) != {WRAP}:
-            return _not_wrapped(value)
+            return Rejected((not_wrapped(value),), 1)
         checked = self._check(inner, prefix, sight)
         if isinstance(checked, Rejected):
             return checked
@@ -346,10 +384,6 @@ def compile_contract(
     )
 
 
-def _rejected(checked: Rejected | tuple[CheckVerdict, ...]) -> Rejected | None:
-    return checked if isinstance(checked, Rejected) else None
-
-
 def _verdict(name: str, problems: tuple[Problem, ...]) -> CheckVerdict:
     return CheckVerdict(name, passed=not problems, message="; ".join(p.message for p in problems))
 
@@ -357,18 +391,6 @@ def _verdict(name: str, problems: tuple[Problem, ...]) -> CheckVerdict:
 def unreadable(text: str, fault: JsonFault) -> Unreadable:
     """Arguments that could not be read, with the place."""
     return Unreadable(text, fault.cause, fault.message, fault.line, fault.column, fault.offset, len(text))
-
-
-def _not_wrapped(value: JsonObject) -> Rejected:
-    hint = {"hint": f'send {{"{WRAP}": ...}} with the whole result as its value, and no other key'}
-    if WRAP not in value:
-        problem = Problem("", "required", f"must have required property '{WRAP}'", {"missingProperty": WRAP, **hint})
-        return Rejected((problem,), 1)
-    extra = next(k for k in value if k != WRAP)
-    problem = Problem(
-        "", "additionalProperties", "must NOT have additional properties", {"additionalProperty": extra, **hint}
-    )
-    return Rejected((problem,), 1)
 
 
 def _below(prefix: str, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

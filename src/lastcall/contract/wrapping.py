@@ -15,6 +15,7 @@ from typing import Any, Final
 from lastcall.contract.modern import modernise
 from lastcall.contract.positions import children, each_subschema, fresh
 from lastcall.contract.references import References
+from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject
 
 WRAP: Final = "value"
@@ -45,6 +46,15 @@ def wrap_root(schema: JsonObject) -> tuple[JsonObject, bool]:
     if kept is not None and not (_typed(kept) and _refers_to_itself(root)):
         return {"type": "object", **kept, **_typed(kept)}, False
     return _wrapped(root), True
+
+
+def not_wrapped(value: JsonObject) -> Problem:
+    """What is wrong with arguments that are not the one property of a wrapped root."""
+    hint = {"hint": f'send {{"{WRAP}": ...}} with the whole result as its value, and no other key'}
+    if WRAP not in value:
+        return Problem("", "required", f"must have required property '{WRAP}'", {"missingProperty": WRAP, **hint})
+    figures = {"additionalProperty": next(key for key in value if key != WRAP), **hint}
+    return Problem("", "additionalProperties", "must NOT have additional properties", figures)
 
 
 # -- roots that are objects -----------------------------------------------------------------------------------------

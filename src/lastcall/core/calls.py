@@ -194,6 +194,7 @@ def _propose(draft: Draft, call: ToolCall, contract: Contract) -> None:
 
 
 def _judge(draft: Draft, origin: _Origin, arguments: Arguments | Unreadable, contract: Contract) -> None:
+    arguments = contract.in_callers_names(arguments)
     verdict = contract.judge(arguments, sight_of(draft.state)) if contract.needs_sight else contract.judge(arguments)
     if isinstance(verdict, Accepted | Rejected) and verdict.checks:
         verdicts = tuple(replace(v, call_id=origin.call_id) for v in verdict.checks)
@@ -218,11 +219,10 @@ def _refuse(
 
 def _salvage(draft: Draft, contract: Contract) -> None:
     """Take an object that stands in prose, if one passes the whole contract; it is no attempt, and marked."""
-    state = draft.state
-    sight = sight_of(state)
+    state, sight = draft.state, sight_of(draft.state)
     for candidate in candidates(state.reply.text):
         wrapped = f'{{"{WRAP}":{candidate}}}' if contract.wrapped else candidate
-        verdict = contract.judge(Arguments(wrapped), sight)
+        verdict = contract.judge(contract.in_callers_names(Arguments(wrapped)), sight)
         guarded = _guard(draft, verdict) if isinstance(verdict, Accepted) else verdict
         if isinstance(guarded, Accepted):
             call_id = text_id(state)
@@ -285,8 +285,9 @@ def _attach(draft: Draft, held: r.HeldBack, beside: tuple[CallId, ...]) -> None:
 
 
 def _reject(draft: Draft, call_id: CallId, verdict: Rejected | CannotRead | WrongInput) -> None:
-    state = draft.state
-    kept = kept_as(state, call_id)
+    state, kept = draft.state, kept_as(draft.state, call_id)
+    if isinstance(verdict, Rejected) and state.contract is not None:
+        verdict = replace(verdict, problems=state.contract.told(verdict.problems))
     words = wording.rejection(verdict, state.policy.profile, state.channel, repeats=state.repeats, kept=kept)
     _tell(draft, call_id, ResultKind.REJECTED, words)
 

@@ -20,7 +20,7 @@ from lastcall.core import asking, calls, endings, hooking, naming, notes, summin
 from lastcall.core import events as e
 from lastcall.core import records as r
 from lastcall.core.actions import CancelCalls
-from lastcall.core.evolve import PAUSE, TOOLS
+from lastcall.core.evolve import NAMES, PAUSE, TOOLS
 from lastcall.core.limits import budget_blind, goes_in_circles, over_budget
 from lastcall.core.repeats import repeats
 from lastcall.core.state import RunState
@@ -215,9 +215,11 @@ def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
     if event.feature not in (STREAM, TOOLS):
         words = f"the deployment refused {event.feature}; it was asked without"
         draft.note(r.Warned(RunWarning("feature_dropped", words)))
-    if event.feature != TOOLS:
+    if event.feature not in (TOOLS, NAMES):
         return
-    if draft.state.setting.tools or draft.state.contract is None:
+    if event.feature == NAMES and draft.state.contract is not None:
+        asking.reask(draft)
+    elif draft.state.setting.tools or draft.state.contract is None:
         asking.end(draft, Failed(FailureKind.BAD_REQUEST, f"the deployment has no tool calls: {event.detail}"))
     else:
         asking.reask(draft)

@@ -28,6 +28,9 @@ PAUSE = "pause_turn"
 LOST_REASON = "stop_sequence"
 """The stop reason that the reference shows for a reply that broke off."""
 
+NAMES = "free_names"
+"""The feature whose refusal makes the contract's names plain (`wire.dialect.Feature.FREE_NAMES`)."""
+
 TOOLS = "tools"
 """The feature whose refusal moves the run to the native channel (`wire.dialect.Feature.TOOLS`)."""
 
@@ -273,9 +276,12 @@ def _request_lost(state: RunState, record: r.RequestLost) -> RunState:
 
 
 def _feature_dropped(state: RunState, record: r.FeatureDropped) -> RunState:
-    if record.feature != TOOLS:
-        return state
-    return replace(state, toolless=True, outstanding=False, voided=state.voided + (state.summing is None))
+    again = replace(state, outstanding=False, voided=state.voided + (state.summing is None))
+    if record.feature == TOOLS:
+        return replace(again, toolless=True)
+    if record.feature == NAMES and state.contract is not None:
+        return replace(again, setting=replace(state.setting, contract=state.contract.with_plain_names()))
+    return state
 
 
 def _void_open_reply(state: RunState, *, keeps_text: bool = False) -> RunState:

@@ -46,16 +46,19 @@ def kept_as(state: RunState, call_id: CallId) -> int:
 
 def whole_of(state: RunState, call: ToolCall) -> Whole | Rejected | CannotRead:
     """A finishing call with the whole object as its arguments: of a revision the patched draft, or why there is none."""
+    contract = state.contract
+    assert contract is not None, "there is nothing to hand over without a contract"
     if not is_revision(call.name):
-        return Whole(call)
+        return Whole(replace(call, arguments=contract.in_callers_names(call.arguments)))
     from lastcall.contract.revision import Kept, Revised, revise  # noqa: PLC0415 -- most runs revise nothing
 
-    kept = [Kept(a.n, a.call_id, a.draft) for a in _kept(state) if a.request < state.asked]
+    kept = [Kept(a.n, a.call_id, contract.in_wire_names(a.draft)) for a in _kept(state) if a.request < state.asked]
     gone = [(a.n, a.call_id) for a in state.attempts if a.verdict is VerdictKind.RETRACTED]
     revised = revise(call.arguments, kept, gone)
     if not isinstance(revised, Revised):
         return revised
-    return Whole(replace(call, name=FINISH, arguments=Arguments(revised.text)), revised.base.n)
+    arguments = contract.in_callers_names(Arguments(revised.text))
+    return Whole(replace(call, name=FINISH, arguments=arguments), revised.base.n)
 
 
 def shown(state: RunState, call: ToolCall) -> ToolCall:

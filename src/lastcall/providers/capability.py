@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from lastcall.contract.plain_names import has_odd_names
 from lastcall.nouns.request import ModelRequest
 from lastcall.nouns.result import Failed, FailureKind
 from lastcall.providers import Deployment
@@ -38,6 +39,7 @@ _NO_TOOLS: Final = (
     r"|tool (use|calling|calls?) (is|are) not"
 )
 _SIGNS: Final[tuple[tuple[Feature, str], ...]] = (
+    (Feature.FREE_NAMES, r"propert(y|ies)[^\n]{0,80}\b(keys?|names?)\b[^\n]{0,60}(match|pattern|character|invalid)"),
     (Feature.STREAM_USAGE, r"stream_options|include_usage"),
     (Feature.CACHE_MARKS, r"cache_control"),
     (Feature.MAX_COMPLETION_TOKENS, r"max_completion_tokens"),
@@ -82,6 +84,7 @@ def used_features(
         Feature.SYSTEM_ROLE: bool(request.system),
         Feature.MAX_COMPLETION_TOKENS: bool(deployment.max_tokens),
         Feature.CACHE_MARKS: True,
+        Feature.FREE_NAMES: any(tool.finishing and has_odd_names(tool.input_schema) for tool in sent),
     }
     return frozenset(feature for feature, is_used in uses.items() if is_used and dialect.has(feature))
 

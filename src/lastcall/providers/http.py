@@ -61,6 +61,10 @@ _SHORTEST_SECRET: Final = 8
 """A shorter value of a header is a word, which a message may well hold."""
 
 
+_ASKED_ANEW: Final = (Feature.TOOLS, Feature.FREE_NAMES)
+"""Features without which it has to be another request."""
+
+
 class _Step(Struct, frozen=True):
     """What follows a lost sending."""
 
@@ -164,7 +168,7 @@ class HttpProvider:
     ) -> _Step:
         """What follows a lost sending: the same without a refused feature, without streaming, later, or nothing."""
         change = self._give_way(request, lost, stream=streams)
-        if change is not None and change.feature == Feature.TOOLS:  # whoever asked has to ask for something else
+        if change is not None and change.feature in _ASKED_ANEW:  # whoever asked has to ask for something else
             return _Step((change, self._failed(request, lost, began)), again=False)
         if change is not None:
             return _Step((change,), streams=streams)

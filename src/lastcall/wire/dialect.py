@@ -27,6 +27,8 @@ class Feature(StrEnum):
     MAX_COMPLETION_TOKENS = "max_completion_tokens"
     CACHE_MARKS = "cache_marks"
     EFFORT = "effort"
+    FREE_NAMES = "free_names"
+    """Property names of any characters in the schemas of tools."""
 
 
 class StrictRules(StrEnum):
@@ -104,6 +106,7 @@ OPENAI = Dialect(
             Feature.STREAM_USAGE,
             Feature.PARALLEL_SWITCH,
             Feature.SYSTEM_ROLE,
+            Feature.FREE_NAMES,
             Feature.MAX_COMPLETION_TOKENS,
         }
     ),
@@ -113,7 +116,16 @@ OPENAI = Dialect(
 
 LOCAL = Dialect(
     "local",
-    frozenset({Feature.TOOLS, Feature.FORCED_CHOICE, Feature.FORCED_ANY, Feature.STREAM, Feature.SYSTEM_ROLE}),
+    frozenset(
+        {
+            Feature.TOOLS,
+            Feature.FORCED_CHOICE,
+            Feature.FORCED_ANY,
+            Feature.STREAM,
+            Feature.SYSTEM_ROLE,
+            Feature.FREE_NAMES,
+        }
+    ),
     StrictRules.GRAMMAR,
     root_combinators=True,
     summaries=False,  # reading the record again would take minutes
@@ -121,7 +133,7 @@ LOCAL = Dialect(
 
 SCRIPTED = Dialect(
     "scripted",
-    ANTHROPIC.features,
+    ANTHROPIC.features | {Feature.FREE_NAMES},
     StrictRules.REFERENCE,
     summaries=False,  # unless there is a script for them
 )

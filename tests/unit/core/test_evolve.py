@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from lastcall.core import events as e
 from lastcall.core import records as r
 from lastcall.core.evolve import evolve
 from lastcall.core.policy import compat, native
+from lastcall.core.request import build_request
 from lastcall.core.state import Reply, RunState, Said, Setting, Told, begin
 from lastcall.nouns.attachment import Attachment, Problem
 from lastcall.nouns.hooks import HookPoint, HookVerdict
@@ -27,7 +29,7 @@ from lastcall.nouns.result import (
     VerdictKind,
 )
 from lastcall.nouns.tools import Halt, ResultKind, ToolResult
-from machine_tools import CONTRACT, OVERLOADED, call, dollars, finish
+from machine_tools import CONTRACT, OVERLOADED, Play, call, contract_of, dollars, finish
 
 SETTING = Setting(native(), CONTRACT)
 COMPAT = Setting(compat(), CONTRACT)
@@ -352,3 +354,31 @@ def test_a_run_that_ended_from_outside_is_open_again_and_free_of_what_ended_it()
     assert (state.outcome, state.limits_hit, state.halt) == (None, frozenset(), None)
     state = fold(*ASKED, r.LimitNoted(Limit.DEADLINE, hit=True), r.Resumed())
     assert state.limits_hit == {Limit.DEADLINE}
+
+
+def test_names_that_were_refused_are_plain_from_then_on_and_the_turn_costs_nothing():
+    odd = {"type": "object", "properties": {"a b": {"type": "integer"}}, "required": ["a b"]}
+    play = Play(contract=contract_of(odd))
+    play.prompt()
+    play.hear(e.ChannelChanged(1, "free_names", "Property keys should match pattern"))
+    assert play.state.outstanding
+    assert (play.state.asked, play.state.replies, play.state.toolless) == (2, 1, False)
+    (tool, *_) = build_request(play.state).tools[2:]
+    (name,) = tool.input_schema["properties"]
+    assert name.startswith("a_b.")
+    words = play.reply(finish("c1", f'{{"{name}":"x"}}'))
+    assert f"/{name}: must be integer" in next(x.result.content for x in words if isinstance(x, r.CallAnswered))
+    play.reply(finish("c2", f'{{"{name}":1}}'))
+    assert play.state.attempts[0].draft == '{"a b":"x"}'
+    assert play.outcome.attachment.text == '{"a b":1}'
+    again = begin(play.setting)
+    for record in play.records:
+        again = evolve(again, record)
+    assert again.contract.in_wire_names('{"a b":1}') == f'{{"{name}":1}}'
+
+
+def test_refused_names_mean_nothing_without_a_contract():
+    play = Play(contract=None)
+    play.prompt()
+    play.hear(e.ChannelChanged(1, "free_names", "no"))
+    assert "deployment has no" in play.outcome.detail

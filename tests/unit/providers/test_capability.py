@@ -90,6 +90,21 @@ def test_a_request_uses_what_is_in_it_and_what_its_dialect_still_has() -> None:
     assert native == {Feature.STRICT, Feature.NATIVE_FORMAT}
     narrowed = used_features(ask(tools=(strict,)), HERE, OPENAI.without(Feature.STRICT), stream=False)
     assert narrowed == {Feature.TOOLS}
+    odd = define("f", "d", {"properties": {"a b": True}}, finishing=True)
+    assert Feature.FREE_NAMES in used_features(ask(tools=(odd,)), HERE, OPENAI, stream=False)
+    assert Feature.FREE_NAMES not in used_features(ask(tools=(odd,)), HERE, ANTHROPIC, stream=False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
+        "Invalid schema for function 'f': property names must match the pattern ^[a-z]+$",
+        "tools[0].parameters.properties: key 'a b' contains invalid characters",
+    ],
+)
+def test_names_that_a_service_does_not_take_are_known_by_its_words(words: str) -> None:
+    assert refused_feature(refusal(words), frozenset({Feature.FREE_NAMES, Feature.STRICT})) is Feature.FREE_NAMES
 
 
 def test_a_refusal_is_remembered_for_a_day_for_its_deployment_only(tmp_path: Path) -> None:
