@@ -1,6 +1,6 @@
 """One step of a run as one line of JSON, and back.
 
-A line is `{"v": 1, "kind": "step", "at": seconds, "records": [...]}` and ends with a line feed. `v` is the version of
+A line is `{"v": 2, "kind": "step", "at": seconds, "records": [...]}` and ends with a line feed. `v` is the version of
 this format: it goes up when a line could mean something that an older lastcall would misread, a new kind of record too.
 JSON values inside of records come back as JSON: tuples as lists, the decimals of untyped places as floats where a
 double holds them.
@@ -23,7 +23,8 @@ from lastcall.core.records import Record
 from lastcall.errors import JournalTooNew
 from lastcall.nouns.json import JsonValue
 
-VERSION: Final = 1
+VERSION: Final = 2
+"""1: the records of 0.1 as first written. 2: records of long runs (`Compacted` and those after it), another signal."""
 _MAX_DEPTH: Final = 600
 """Deeper than any value that the readers of the wire take."""
 _MAX_LINE_BYTES: Final = 1 << 30

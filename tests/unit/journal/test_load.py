@@ -51,7 +51,7 @@ def test_a_damaged_line_is_named_with_its_number(damage):
 
 def test_a_line_of_a_later_lastcall_is_refused_with_its_number():
     with pytest.raises(JournalTooNew) as caught:
-        load_bytes(LINES[0] + b'{"v":2}\n', where="some.jsonl")
+        load_bytes(LINES[0] + b'{"v":3}\n', where="some.jsonl")
     assert caught.value.where == "some.jsonl, line 2"
     assert "newer lastcall" in caught.value.hint
 

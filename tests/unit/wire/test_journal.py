@@ -26,7 +26,7 @@ def test_a_step_is_one_line_of_a_known_form():
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
     assert json.loads(line) == {
-        "v": 1,
+        "v": 2,
         "kind": "step",
         "at": 12.5,
         "records": [
@@ -34,6 +34,16 @@ def test_a_step_is_one_line_of_a_known_form():
             {"type": "Resumed"},
         ],
     }
+
+
+def test_a_line_of_the_first_version_is_read():
+    line = b'{"v":1,"kind":"step","at":1.5,"records":[{"type":"Resumed"}]}\n'
+    assert decode_line(line) == JournalStep(1.5, (r.Resumed(),))
+
+
+def test_a_line_of_the_next_version_is_refused_by_name():
+    with pytest.raises(JournalTooNew, match="format 3; this lastcall reads up to format 2"):
+        decode_line(b'{"v":3,"kind":"step","at":1.5,"records":[{"type":"Resumed"}]}')
 
 
 @pytest.mark.parametrize(
@@ -76,8 +86,8 @@ def test_numbers_of_thousands_of_digits_survive():
     "line",
     [
         b'{"v":99,"kind":"step","at":1,"records":[]}',
-        b'{"v":2,"kind":"something"}',
-        b'{"v":2,"odd":"\\ud800"}\n',
+        b'{"v":3,"kind":"something"}',
+        b'{"v":3,"odd":"\\ud800"}\n',
     ],
 )
 def test_a_later_format_is_refused_by_name(line):
