@@ -38,6 +38,7 @@ from lastcall.core.resume import resume
 from lastcall.core.state import RunState, Setting
 from lastcall.core.step import Step
 from lastcall.errors import JournalError
+from lastcall.journal.store import MemoryJournal
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.ids import RunId, Uuid
 from lastcall.nouns.messages import UserBlock
@@ -158,7 +159,7 @@ class Driver:
 
     async def _append(self, records: Sequence[r.Record], *, durable: bool) -> None:
         journal, at = self._ports.journal, self._ports.clock.wall()
-        if durable:
+        if durable and not isinstance(journal, MemoryJournal):  # for a list a thread is far too much
             await anyio.to_thread.run_sync(partial(journal.append, records, at=at, durable=True))
         else:
             journal.append(records, at=at)
