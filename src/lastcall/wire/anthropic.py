@@ -41,6 +41,7 @@ _DEFAULT_EFFORT: Final = "high"
 
 _NO_THINKING = re.compile(r"claude-(instant|2|3-(?!7-))")
 _BUDGETED = re.compile(r"claude-(3-7-|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8})?(?![\d-]))")
+_LONGEST_NAME: Final = 128
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -180,8 +181,17 @@ def _mark_beginning(request: ModelRequest, first: bytes, tools: list[dict[str, A
 
 
 def plain_name(name: str) -> str:
-    """A name or an id in the characters that every service takes back; another service or a confused model made it."""
-    return _NOT_IN_A_NAME.sub("_", name)[:128] or "unnamed"
+    """A name or an id in the characters that every service takes back; another service or a confused model made it.
+
+    What has to be changed ends in digits of its own, so that no two names become one.
+    """
+    plain = _NOT_IN_A_NAME.sub("_", name)
+    if plain == name and 0 < len(name) <= _LONGEST_NAME:
+        return name
+    import hashlib  # noqa: PLC0415 -- names and ids are plain but for other services' and confused models'
+
+    digits = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain[: _LONGEST_NAME - 9]}_{digits}"
 
 
 # -- tools and settings ---------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -292,10 +293,32 @@ def test_arguments_that_are_no_object_go_back_in_one_or_as_the_reference_does() 
 def test_names_and_ids_of_other_services_are_made_acceptable_on_both_sides() -> None:
     foreign = call("{}", "functions.Read:0", "a tool!")
     history = messages(told(TextBlock("a")), said(foreign), told(result("x", "functions.Read:0")))
-    assert history[1]["content"][0]["id"] == history[2]["content"][0]["tool_use_id"] == "functions_Read_0"
-    assert history[1]["content"][0]["name"] == "a_tool_"
-    assert plain_name("") == "unnamed"
-    assert len(plain_name("x" * 500)) == 128
+    assert history[1]["content"][0]["id"] == history[2]["content"][0]["tool_use_id"] == plain_name("functions.Read:0")
+    assert history[1]["content"][0]["name"].startswith("a_tool__")
+
+
+def test_no_two_names_or_ids_become_one() -> None:
+    names = [
+        "",
+        "a b",
+        "a.b",
+        "a:b",
+        "a_b",
+        "_",
+        "é",
+        "ö",
+        "x" * 128,
+        "x" * 129,
+        "x" * 130,
+        "\ud800",
+        "a b" * 60,
+        "a.b" * 60,
+    ]
+    plain = [plain_name(name) for name in names]
+    assert len(set(plain)) == len(names)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", name) for name in plain)
+    assert [plain_name(name) for name in plain] == plain
+    assert plain_name("toolu_01A-b") == "toolu_01A-b"
 
 
 def test_text_that_no_file_can_hold_is_mended_on_the_way_out() -> None:
