@@ -60,7 +60,7 @@ class Connection(Protocol):
         """Make it last."""
         ...
 
-    def rollback(self) -> None:
+    def take_back(self) -> None:
         """Take it back; never raises."""
         ...
 
@@ -137,8 +137,10 @@ class SqliteFile:
         return _Sqlite(connection)
 
     def _make(self) -> None:
-        """Make the file, for its owner alone. One that is there is not even opened: closing it would drop the locks
-        that this process holds on it through other connections, and with them the database.
+        """Make the file, for its owner alone.
+
+        One that is there is not even opened: closing it would drop the locks that this process holds on it through
+        other connections, and another process would then take the database for its own.
         """
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -171,7 +173,7 @@ class _Sqlite:
     def commit(self) -> None:
         self.rows("COMMIT")
 
-    def rollback(self) -> None:
+    def take_back(self) -> None:
         with suppress(sqlite3.Error):
             self._connection.execute("ROLLBACK")
 
@@ -244,7 +246,7 @@ class _Postgres:
     def commit(self) -> None:
         self.rows("COMMIT")
 
-    def rollback(self) -> None:
+    def take_back(self) -> None:
         with suppress(self._library.Error):
             self._connection.execute("ROLLBACK")
 

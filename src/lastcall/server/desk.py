@@ -123,7 +123,7 @@ class Desk:
 
     def _start_over(self) -> None:
         if self._connection is not None:
-            self._connection.rollback()
+            self._connection.take_back()
             self._connection.close()
             self._connection = None
 
@@ -148,7 +148,7 @@ def at_once(url: str, function: Callable[[Connection], T]) -> T:
             outcome = function(connection)
             connection.commit()
         except LastcallError:
-            connection.rollback()
+            connection.take_back()
             raise
         return outcome
     finally:

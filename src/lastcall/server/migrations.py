@@ -72,7 +72,7 @@ def migrate(connection: Connection) -> None:
         _catch_up(connection)
         connection.commit()
     except StorageError:
-        connection.rollback()
+        connection.take_back()
         raise
 
 

@@ -100,8 +100,8 @@ class _PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self._wait()
 
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+    def handle_events(self) -> None:
+        super().handle_events()
         waits = self.conn.their_state is h11.IDLE
         if waits and self._head is None:
             self._wait()
