@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import assert_never
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from lastcall.core import records as r
@@ -22,7 +21,6 @@ from lastcall.nouns.request import Purpose
 from lastcall.nouns.result import (
     Answered,
     Attempt,
-    CheckVerdict,
     Declined,
     GaveUp,
     Outcome,
@@ -33,6 +31,7 @@ from lastcall.nouns.result import (
 )
 from lastcall.nouns.tools import ResultKind, ToolCall, Unreadable
 from lastcall.viewer import telling
+from lastcall.viewer.attempts import Ledger
 from lastcall.viewer.entries import (
     Changes,
     ContractFacts,
@@ -45,18 +44,9 @@ from lastcall.viewer.entries import (
     Tone,
     Verdict,
 )
-from lastcall.viewer.layout import Placed, compare, lay_out
+from lastcall.viewer.layout import lay_out
 from lastcall.viewer.schema_tree import contract_facts
 from lastcall.wire.journal import JournalStep
-
-
-class _Attempt(Struct):
-    """An attempt as far as it is known; entries are made anew from it."""
-
-    attempt: Attempt
-    placed: Placed
-    before: Placed | None
-    unreadable_at: int | None
 
 
 class Story:
@@ -77,9 +67,7 @@ class Story:
         self._calls: dict[CallId, ToolCall] = {}
         self._started: dict[CallId, float] = {}
         self._messages: dict[MessageId, list[int]] = {}
-        self._attempts: dict[CallId, _Attempt] = {}
-        self._checks: dict[CallId, tuple[CheckVerdict, ...]] = {}
-        self._last: Placed | None = None
+        self._attempts = Ledger()
 
     @property
     def over(self) -> bool:
@@ -204,8 +192,7 @@ class Story:
     def _began(self, record: r.Started) -> None:
         self._runs.append(RunFacts(number=len(self._runs) + 1, prompt=telling.prompt(record.blocks), at=record.at))
         self._changed_runs[len(self._runs) - 1] = None
-        self._turn, self._last = 0, None
-        self._attempts.clear()
+        self._turn, self._attempts = 0, Ledger()
         self._add("prompt", "Prompt", parts=_prose(telling.prompt(record.blocks)), open=True)
 
     def _ended(self, outcome: Outcome) -> None:
@@ -233,11 +220,7 @@ class Story:
             case Declined(missing=missing):
                 return Part(form=Form.POINTS, label="Missing", points=missing) if missing else None
             case _:
-                drafts = [a for a in self._attempts.values() if a.attempt.verdict is VerdictKind.REJECTED]
-                if not drafts:
-                    return None
-                best = min(drafts, key=lambda a: len(a.attempt.problems))
-                return telling.json_part("The best draft, which did not pass", best.placed, text=best.attempt.draft)
+                return self._attempts.best_draft()
 
     # -- turns ------------------------------------------------------------------------------------------------------
 
@@ -338,27 +321,19 @@ class Story:
     def _attempted(self, attempt: Attempt) -> None:
         call = self._calls.get(attempt.call_id)
         stopped = call.arguments.offset if call and isinstance(call.arguments, Unreadable) else None
-        placed = lay_out(attempt.draft)
-        self._attempts[attempt.call_id] = _Attempt(attempt, placed, self._last, stopped)
-        if attempt.verdict is not VerdictKind.UNREADABLE:
-            self._last = placed
+        self._attempts.add(attempt, stopped)
         if attempt.call_id not in self._places:
             self._places[attempt.call_id] = self._add("attempt", "")
         self._show_attempt(attempt.call_id)
 
     def _revised(self, call_id: CallId, verdict: VerdictKind, problems: tuple[Problem, ...]) -> None:
-        known = self._attempts.get(call_id)
-        if known is not None:
-            before = known.attempt.verdict if verdict is VerdictKind.RETRACTED else known.attempt.before
-            problems = problems or known.attempt.problems
-            known.attempt = replace(known.attempt, verdict=verdict, problems=problems, before=before)
+        if call_id in self._attempts:
+            self._attempts.revise(call_id, verdict, problems)
             self._show_attempt(call_id)
 
     def _checked(self, record: r.Checked) -> None:
-        known = self._attempts.get(record.call_id)
-        n = known.attempt.n if known is not None else len(self._attempts) + 1
-        self._checks[record.call_id] = (*self._checks.get(record.call_id, ()), *record.verdicts)
-        if known is not None:
+        n = self._attempts.check(record.call_id, record.verdicts)
+        if record.call_id in self._attempts:
             self._show_attempt(record.call_id)
         if self._runs:
             told = tuple(Verdict(v.name, v.passed, v.message, v.took_ms, n) for v in record.verdicts)
@@ -371,19 +346,13 @@ class Story:
             self._change(place, facts=(*self._entries[place].facts, unseen))
 
     def _show_attempt(self, call_id: CallId) -> None:
-        known, place = self._attempts[call_id], self._places[call_id]
-        attempt = known.attempt
+        attempt, place = self._attempts[call_id], self._places[call_id]
         word, tone = telling.verdict_words(attempt.verdict)
         told = tuple(p for p in self._entries[place].parts if p.label == "What the model was told")
         self._change(
             place, kind="attempt", title=f"Attempt {attempt.n}", word=word, tone=tone, open=True, summary="",
             facts=telling.attempt_facts(attempt),
-            parts=(
-                *telling.draft_parts(attempt, known.placed, known.unreadable_at),
-                *telling.check_parts(self._checks.get(call_id, ())),
-                *_changes_part(known),
-                *told,
-            ),
+            parts=(*self._attempts.parts(call_id), *told),
         )  # fmt: skip
         dots = {dot.n: dot for dot in (self._runs[-1].attempts if self._runs else ())}
         dots[attempt.n] = Dot(attempt.n, word, tone, place)
@@ -418,9 +387,3 @@ class Story:
 
 def _prose(text: str) -> tuple[Part, ...]:
     return (telling.prose("", text),)
-
-
-def _changes_part(known: _Attempt) -> tuple[Part, ...]:
-    if known.before is None or known.unreadable_at is not None or known.before.lines == known.placed.lines:
-        return ()
-    return (Part(form=Form.CHANGES, label="Changes since the draft before", lines=compare(known.before, known.placed)),)

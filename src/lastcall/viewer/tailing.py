@@ -27,8 +27,11 @@ class Tail:
 
     def __init__(self, path: str, session_id: str = "") -> None:
         self.path = path
-        self.story = Story(session_id)
         self._session_id = session_id
+        self._begin()
+
+    def _begin(self) -> None:
+        self.story = Story(self._session_id)
         self._offset = 0
         self._rest = b""
         self._lines = 0
@@ -42,7 +45,7 @@ class Tail:
         try:
             with open(self.path, "rb") as file:  # noqa: PTH123 -- a path as the sessions give it
                 if os.fstat(file.fileno()).st_size < self._offset:
-                    self.__init__(self.path, self._session_id)  # type: ignore[misc]
+                    self._begin()
                 file.seek(self._offset)
                 grown = False
                 while not self._stopped and (piece := file.read(_PIECE)):

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from decimal import Decimal
 
 import pytest
+from hypothesis import given, settings
 
+from hostile_world import Tape, World
 from journals import BEGAN, Writer
 from lastcall.core import records as r
 from lastcall.nouns.hooks import HookPoint, HookVerdict
@@ -22,11 +25,13 @@ from lastcall.nouns.result import (
     RunWarning,
     Usage,
     VerdictKind,
+    outcome_name,
 )
 from lastcall.nouns.tools import ResultKind, ToolCall, ToolResult, Unreadable, UnreadableCause
 from lastcall.viewer.entries import Form, Tone
 from lastcall.viewer.story import Story
-from lastcall.wire.journal import decode_line
+from lastcall.wire.journal import JournalStep, decode_line
+from property_tapes import TAPES
 
 
 def told(content, story=None):
@@ -284,3 +289,32 @@ def test_the_contract_is_told_once_and_again_when_it_changes():
 def test_long_texts_are_cut_and_say_how_much_is_missing():
     [part] = begun(r.BlockSaid(1, "m", TextBlock("x" * 50_000), "u")).entries[-1].parts
     assert (len(part.text), part.left_out, part.unit) == (40_000, 10_000, "characters")
+
+
+@settings(max_examples=40, deadline=None)
+@given(TAPES)
+def test_whatever_the_world_does_a_story_says_what_the_machine_says(data):
+    world = World(Tape(data))
+    with suppress(
+        AssertionError
+    ):  # whether the machine keeps its rules is for another test; its records are told all the same
+        world.play()
+    story = Story()
+    entries = {}
+    for n, record in enumerate(world.records):
+        story.tell(JournalStep(float(n), (record,)))
+        changes = story.changes()
+        entries.update({entry.place: entry for entry in changes.entries})
+        if changes.runs:
+            run = changes.runs[-1]
+    state = world.state
+    assert sorted(entries) == list(range(len(entries)))
+    assert [(dot.n, dot.word) for dot in run.attempts] == [
+        (a.n, a.verdict.value.replace("_", " ")) for a in state.attempts
+    ]
+    assert run.outcome == ("" if state.outcome is None else outcome_name(state.outcome))
+    assert run.input_tokens == sum((usage for _, usage in state.usage_by_model), Usage()).input_tokens
+    assert (run.cost_usd or 0) == pytest.approx(float(state.cost_usd or 0))
+    assert not story.over or [e for e in entries.values() if e.pending and e.run == run.number] == []
+    for dot in run.attempts:
+        assert entries[dot.place].title == f"Attempt {dot.n}"

@@ -95,7 +95,9 @@ const show_summary = (session, run) => {
     figures_of(run, go),
     session.facts.note ? el("p.file-note", null, session.facts.note) : null);
   fill(overview, ribbon_of(run, session.entries.filter((entry) => entry.run === view.run), go));
-  fill(aside, sides_of(session, run));
+  const beside = JSON.stringify([run.answer, run.checks, run.warnings, run.effects, session.facts, run.number]);
+  if (aside.dataset.shown !== beside) fill(aside, sides_of(session, run)); // what is being read or copied stays
+  aside.dataset.shown = beside;
 };
 /** @param {Session} session */
 const show_tabs = (session) => {
@@ -142,7 +144,8 @@ const show_changes = (session, changes) => {
   show_tabs(session);
   show_summary(session, run);
   const entries = entries_shown(session);
-  timeline.update(entries, (changes.entries ?? []).filter((entry) => entry.run === view.run));
+  if (view.words || view.kinds) timeline.show(entries, run.at); // a row that changed may come or go anywhere
+  else timeline.update(entries, (changes.entries ?? []).filter((entry) => entry.run === view.run));
   say_count(session, entries);
   const last = (changes.entries ?? []).findLast((entry) => ["attempt", "end", "call", "fallback", "warning"].includes(entry.kind));
   if (last) announce([last.title, last.name, last.word, last.kind === "end" ? last.summary : ""].filter(Boolean).join(" "));
