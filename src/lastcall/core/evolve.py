@@ -23,6 +23,10 @@ from lastcall.nouns.result import Attempt, SideEffect, VerdictKind
 from lastcall.nouns.tools import Halt, ResultKind, ToolCall
 
 PAUSE = "pause_turn"
+STARTED = "started"
+UNKNOWN = "unknown"
+"""What a call with a side effect came to, before its answer, and where none was waited for; else the answer's kind."""
+
 """The stop reason of a reply that wants to be asked on."""
 
 LOST_REASON = "stop_sequence"
@@ -46,7 +50,10 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
             return _resumed(state)
         case r.Ended():
             ended = _void_open_reply(state, keeps_text=state.policy.eager)
-            return replace(ended, outcome=record.outcome, outstanding=False, running=(), held=(), hooking=())
+            effects = _left_open(state, frozenset(state.running))
+            return replace(
+                ended, outcome=record.outcome, outstanding=False, running=(), held=(), hooking=(), side_effects=effects
+            )
         case r.Asked():
             return _asked(state, record)
         case r.ReplyBegan():
@@ -252,6 +259,7 @@ def _retracted(state: RunState, message_ids: tuple[MessageId, ...]) -> RunState:
         summing=replace(state.summing, text="") if state.summing is not None else None,
         results=tuple(x for x in state.results if x.call_id not in calls),
         running=tuple(x for x in state.running if x not in calls),
+        side_effects=_left_open(state, calls),
         held=tuple(h for h in state.held if h.attachment.call_id not in calls),
         hooking=tuple(h for h in state.hooking if h[1] not in calls),
         attachments=tuple(a for a in state.attachments if a.message_id not in gone),
@@ -325,8 +333,15 @@ def _taken_back(attempt: Attempt) -> Attempt:
 def _tool_started(state: RunState, record: r.ToolStarted) -> RunState:
     effects = state.side_effects
     if not record.read_only:
-        effects = (*effects, SideEffect(record.name, record.call_id, "started"))
+        effects = (*effects, SideEffect(record.name, record.call_id, STARTED))
     return replace(state, running=(*state.running, record.call_id), side_effects=effects)
+
+
+def _left_open(state: RunState, calls: frozenset[CallId]) -> tuple[SideEffect, ...]:
+    """The side effects, once nobody waits for these calls any more: what they came to is unknown."""
+    return tuple(
+        replace(e, status=UNKNOWN) if e.call_id in calls and e.status == STARTED else e for e in state.side_effects
+    )
 
 
 def _call_answered(state: RunState, record: r.CallAnswered) -> RunState:

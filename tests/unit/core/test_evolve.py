@@ -160,11 +160,20 @@ def test_a_retraction_takes_everything_of_a_message_back_and_keeps_the_attempt(r
         call_ids=frozenset({"c1", "c2"}),
         reply=Reply(),
         attempts=(replace(ATTEMPT, verdict=VerdictKind.RETRACTED, before=VerdictKind.HELD),),
-        side_effects=(SideEffect("Bash", "c2", "started"),),
+        side_effects=(SideEffect("Bash", "c2", "unknown"),),
         usage_by_model=(("m", Usage(5, 1)),),
         cost_usd=dollars("1"),
         told=1,
     )
+
+
+@pytest.mark.parametrize("last", [r.RetryNoted(1, 1, 9, 0, OVERLOADED, ("msg",)), r.Ended(GaveUp("no"))])
+def test_a_call_that_nobody_waits_for_any_more_is_unknown_and_one_that_was_answered_keeps_its_status(last):
+    state = fold(
+        *ASKED, said(of("c1")), said(of("c2")), said(of("c3", "other")), r.ToolStarted("c1", "Bash", False),
+        r.ToolStarted("c2", "Write", False), answered("c2", ResultKind.FAILED), last,
+    )  # fmt: skip
+    assert state.side_effects == (SideEffect("Bash", "c1", "unknown"), SideEffect("Write", "c2", "failed"))
 
 
 def test_a_message_that_begins_anew_is_no_longer_taken_back():
