@@ -384,3 +384,14 @@ def test_checks_do_not_get_the_providers_keys(tmp_path):
         ANTHROPIC_API_KEY="sk-x",
     )
     assert (ran.code, ran.text) == (0, '{"a":3}\n')
+
+
+def test_a_rule_about_a_tool_that_nobody_has_is_told_natively_only(tmp_path):
+    flags = ["-p", "x", "--model", script(tmp_path, "y"), "--disallowedTools", "Bsah", "--allowedTools", "mcp__a__b"]
+    native = lastcall(tmp_path, *flags)
+    assert (native.code, native.text) == (0, "y\n")
+    assert (
+        "lastcall: --disallowedTools: there is no tool Bsah (did you mean Bash?); the rule changes nothing"
+        in native.err
+    )
+    assert "no tool" not in lastcall(tmp_path, *flags, "--profile", "compat").err

@@ -25,6 +25,7 @@ from lastcall.cli.prompts import continued, goes_on, prompt_of
 from lastcall.cli.report import check_report, write_report
 from lastcall.cli.signals import ENDING, heard
 from lastcall.cli.stdin import Stdin
+from lastcall.contract.finishing_tools import DECLINE, FINISH
 from lastcall.core.events import Interrupted
 from lastcall.errors import BadConfig, LastcallError, NotASchema, SchemaTooBig
 from lastcall.nouns.ids import Uuid
@@ -198,7 +199,7 @@ def run_print(
         profile = show.profile = choose_profile(args, environment)
         _check_flags(args, show, environment)
         config = resolve(args, environment, profile, stdin, notes.say)
-        for line in config.contract.warnings if config.contract is not None else ():
+        for line in _remarks(config):
             notes.say(line)
         if args.text("input_format") == "stream-json":
             from lastcall.cli.stream import run_stream  # noqa: PLC0415 -- a mode of its own
@@ -222,6 +223,18 @@ def run_print(
         return show.fault(error)
     finally:
         sys.stdout = printed
+
+
+def _remarks(config: RunConfig) -> tuple[str, ...]:
+    """What is odd about the contract and about the rules for tools. In compat no rule is, as recorded."""
+    contract = config.contract.warnings if config.contract is not None else ()
+    if config.profile is Profile.COMPAT or not (config.allowed_tools or config.disallowed_tools):
+        return contract
+    from lastcall.tools.builtin import remarks_on_rules  # noqa: PLC0415 -- only where there are rules
+
+    flags = {"--allowedTools": config.allowed_tools, "--disallowedTools": config.disallowed_tools}
+    rules = [remarks_on_rules(texts, where=flag, known=(FINISH, DECLINE)) for flag, texts in flags.items()]
+    return (*contract, *(f"lastcall: {line}" for lines in rules for line in lines))
 
 
 async def _once(config: RunConfig, prompt: str, show: Show, opener: Opener) -> int:

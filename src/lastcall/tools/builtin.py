@@ -5,10 +5,12 @@ Must not go in here: the tools themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lastcall.errors import BadConfig
 from lastcall.nouns.profile import Profile
 from lastcall.tools import Toolbox
-from lastcall.tools.permissions import Permissions, split_rules
+from lastcall.tools.permissions import Permissions, parse_rules, split_rules
 from lastcall.tools.sandbox import Sandbox
 
 REFERENCE_NAMES = frozenset({
@@ -53,7 +55,34 @@ def choose_tools(
         ]
         if unknown and profile is Profile.NATIVE:
             have = ", ".join(definition.name for definition in available.definitions)
-            raise BadConfig(f"there is no tool {unknown[0]}", hint=f"There are: {have}.", where="--tools")
+            meant = _meant(unknown[0], {definition.name for definition in available.definitions})
+            raise BadConfig(f"there is no tool {unknown[0]}{meant}", hint=f"There are: {have}.", where="--tools")
         kept = available if "default" in names else available.only(names)
     denied = [tool.definition.name for tool in kept if permissions.denies_tool(tool.definition.name)]
     return kept.without(denied)
+
+
+def remarks_on_rules(texts: Iterable[str], *, where: str, known: Iterable[str] = ()) -> tuple[str, ...]:
+    """A sentence for each rule about a tool that nobody has, in case it is a typing error.
+
+    Tools of MCP servers may come later, so their names are not looked at; `known` are names beside those of the tools here.
+    Raises `BadConfig` for what is no rule.
+    """
+    names = REFERENCE_NAMES | set(known)
+    unheard = dict.fromkeys(
+        rule.tool for rule in parse_rules(texts, where=where) if rule.tool not in names and not _is_remote(rule.tool)
+    )
+    return tuple(f"{where}: there is no tool {name}{_meant(name, names)}; the rule changes nothing" for name in unheard)
+
+
+def _is_remote(name: str) -> bool:
+    return name.startswith("mcp__")
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    """The name that may have been meant, in brackets."""
+    from difflib import get_close_matches  # noqa: PLC0415 -- only for a name that is wrong
+
+    same = [known for known in names if known.casefold() == name.casefold()]
+    near = same or get_close_matches(name, sorted(names), n=1, cutoff=0.7)
+    return f" (did you mean {near[0]}?)" if near else ""

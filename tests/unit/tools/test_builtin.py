@@ -6,7 +6,7 @@ import pytest
 
 from lastcall.errors import BadConfig
 from lastcall.nouns.profile import Profile
-from lastcall.tools.builtin import builtin_tools, choose_tools
+from lastcall.tools.builtin import builtin_tools, choose_tools, remarks_on_rules
 from lastcall.tools.permissions import Permissions, parse_rules
 
 
@@ -35,7 +35,7 @@ def test_names_choose():
 
 
 def test_an_unknown_name_is_refused_natively_and_ignored_in_compat():
-    with pytest.raises(BadConfig, match="there is no tool Raed") as caught:
+    with pytest.raises(BadConfig, match=r"there is no tool Raed \(did you mean Read\?\)") as caught:
         chosen("Raed")
     assert "Read" in caught.value.hint
     assert chosen("Raed", profile=Profile.COMPAT)[0] == []
@@ -44,3 +44,16 @@ def test_an_unknown_name_is_refused_natively_and_ignored_in_compat():
 def test_a_tool_that_is_denied_as_a_whole_is_not_offered():
     assert chosen(None, deny="Read")[0] == [name for name in chosen(None)[0] if name != "Read"]
     assert "Read" in chosen("Read", deny="Read(.env)")[0]
+
+
+@pytest.mark.parametrize(
+    ("rules", "remarks"),
+    [
+        ("Bash(git log:*) WebFetch mcp__x mcp__x__y StructuredOutput", []),
+        ("bash(git:*)", ["--allowedTools: there is no tool bash (did you mean Bash?); the rule changes nothing"]),
+        ("Gerp, Gerp(x)", ["--allowedTools: there is no tool Gerp (did you mean Grep?); the rule changes nothing"]),
+        ("Teleport", ["--allowedTools: there is no tool Teleport; the rule changes nothing"]),
+    ],
+)
+def test_a_rule_about_a_tool_that_nobody_has_is_remarked_on(rules, remarks):
+    assert list(remarks_on_rules([rules], where="--allowedTools", known=["StructuredOutput"])) == remarks
