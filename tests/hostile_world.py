@@ -32,6 +32,7 @@ from lastcall.nouns.tools import Arguments, ResultKind, ToolCall, ToolResult, Un
 from machine_tools import BASH, CHECKED, COMPAT_CONTRACT, CONTRACT, OVERLOADED, READ
 
 CUT = ("max_tokens", "refusal", "model_context_window_exceeded")
+TOO_LONG = Failed(FailureKind.TOO_LONG, "prompt is too long: 300 tokens > 200 maximum")
 BROKEN = Unreadable('{"title": "x', UnreadableCause.TRUNCATED, "the text ends inside a string", 1, 13, 12, 12)
 
 
@@ -105,6 +106,7 @@ class Truth:
     reply_texts: list[str] = field(default_factory=list)
     closed_cut: bool = False
     complete: bool = False
+    summing: bool = False
     running: set[str] = field(default_factory=set)
     checking: set[str] = field(default_factory=set)
     hooking: set[tuple[str, str]] = field(default_factory=set)
@@ -127,8 +129,13 @@ class World:
         self.cap = tape.pick(5, 2, 3, 1)
         self.max_turns = tape.pick(None, None, 4, 2)
         budget = tape.pick(None, None, Decimal(2), Decimal(9))
+        often = None if self.compat else tape.pick(None, 1, 2)
         policy = (compat if self.compat else native)(
-            max_attempts=self.cap, max_turns=self.max_turns, max_budget_usd=budget, budget_words="$2"
+            max_attempts=self.cap,
+            max_turns=self.max_turns,
+            max_budget_usd=budget,
+            budget_words="$2",
+            compact_after_turns=often,
         )
         contract = COMPAT_CONTRACT if self.compat else CHECKED if self.checked else CONTRACT
         self.finishing = {"StructuredOutput"} if self.compat else {"StructuredOutput", "DeclineOutput"}
@@ -249,7 +256,7 @@ class World:
         tape = self.tape
         kind = tape.pick("finish", "finish", "finish", "read", "bash", "text", "decline", "thinking", "unknown")
         if kind == "text":
-            words = f"words {self.fresh('t')}"
+            words = f"words {self.fresh('t')}{' and more' * tape.pick(0, 400)}"
             return TextBlock(tape.pick(words, *([self.object_text()] * 3 if self.text_channel else [words, ""])))
         if kind == "thinking":
             return ThinkingBlock("hm", "signed")
@@ -293,8 +300,8 @@ class World:
         if heard:
             truth = self.truth
             truth.open = 0
-            truth.complete = True
-            truth.closed_cut = reason in CUT
+            truth.complete = not truth.summing
+            truth.closed_cut = reason in CUT and not truth.summing
         self.send(e.ReplyEnded(request, message, reason, Usage(10, 2), cost_usd=cost), heard=heard)
 
     def tool(self) -> None:
@@ -375,15 +382,19 @@ class World:
         return self.tape.pick(spoke, spoke, (), spoke[:1], (*spoke, "never_heard"))
 
     def fail(self) -> None:
-        if not self.tape.odd(4):
+        if not self.truth.summing and not self.tape.odd(4):
             return self.block()
         request = self.request()
         heard = self.hears(request)
-        if heard and self.compat:  # which may go on with the calls that were answered
+        failure = self.tape.pick(OVERLOADED, TOO_LONG)
+        goes_on = self.compat or self.truth.summing or failure is TOO_LONG
+        if heard and goes_on:  # in compat with the calls that were answered, else with less of the history
+            self.void_reply()
             self.truth.open = 0
-            self.truth.voided += 1
-            self.truth.complete = True
-        self.send(e.RequestFailed(request, OVERLOADED, self.fresh("uuid")), heard=heard, ends=heard and not self.compat)
+            self.truth.voided += not self.truth.summing
+            self.truth.complete = self.compat
+            self.truth.reply_calls = self.truth.reply_calls if self.compat else []
+        self.send(e.RequestFailed(request, failure, self.fresh("uuid")), heard=heard, ends=heard and not goes_on)
         return None
 
     def channel(self) -> None:
@@ -391,7 +402,9 @@ class World:
             return self.tool()
         request, feature = self.request(), self.tape.pick("strict", "tools")
         heard = self.hears(request)
-        if heard:
+        if heard and self.truth.summing:
+            self.truth.open = 0 if feature == "tools" else self.truth.open
+        elif heard:
             self.take_back(())
             if feature == "tools":
                 self.truth.open = 0
@@ -425,7 +438,7 @@ class World:
         if truth.open:
             self.void_reply()
             truth.open = 0
-            truth.voided += 1
+            truth.voided += not truth.summing
         truth.running.clear()
         truth.checking.clear()
         truth.hooking.clear()
@@ -471,7 +484,11 @@ class World:
         assert step == decide(self.state, event), "the same twice is not the same"
         if not heard:
             assert (step.records, step.actions) == ((), ()), f"{event} is late and must mean nothing"
-        if block is not None and heard:
+        if block is not None and heard and self.truth.summing:
+            assert not any(isinstance(x, r.BlockSaid | r.Attempted | r.ToolStarted) for x in step.records), (
+                "a summary acts"
+            )
+        elif block is not None and heard:
             self.note_block(step, block)
         self.take(step, ends=ends and heard)
         return step
@@ -560,6 +577,10 @@ class World:
                 assert number == truth.last_request + 1, "requests are counted one by one"
                 truth.open = truth.last_request = number
                 truth.asks += 1
+                truth.summing = state.summing is not None
+                if truth.summing:
+                    self.judge_summary(state, number)
+                    return
                 spent = truth.attempts >= self.cap and truth.asks > 1
                 assert not spent or (self.compat and not truth.reply_calls), "asked although the attempts are used up"
                 turns = truth.asks - truth.voided
@@ -581,16 +602,27 @@ class World:
                 assert self.candidate(call_id).passed is None, "checks run twice"
                 truth.checking.add(call_id)
             case a.RunHooks(point=point):
-                key = (point, action.call.call_id if action.call is not None else "")
+                key = (point, action.call_id)
                 assert key not in truth.hooking, "hooks asked twice"
                 known = truth.calls.get(key[1])
                 assert known is None or not known.void, "hooks asked about a call that was taken back"
-                assert known is None or self.compat or (truth.complete and not truth.closed_cut), (
+                rejected = point is HookPoint.REJECTED  # which a cut-off attempt is too
+                assert known is None or self.compat or rejected or (truth.complete and not truth.closed_cut), (
                     "a call of a cut-off reply"
                 )
                 truth.hooking.add(key)
             case a.CancelCalls() | a.CancelRequest():
                 pass
+
+    def judge_summary(self, state: RunState, number: int) -> None:
+        """The request for a summary can lead to nothing but words, and costs no turn."""
+        truth = self.truth
+        request = build_request(state)
+        assert not self.compat, "the reference asks for no summary"
+        assert (request.number, request.tools, len(request.messages)) == (number, (), 1)
+        truth.voided += 1
+        truth.speaking, truth.reply_calls, truth.reply_texts, truth.complete = [], [], [], False
+        truth.said_calls = 0
 
     def judge_request(self, state: RunState, number: int) -> None:
         """The request is well-formed, and nothing in it was taken back."""

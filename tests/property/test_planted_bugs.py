@@ -11,7 +11,12 @@ from property_tapes import EXAMPLES, TAPES
 
 DECIDE, CALLS, EVOLVE = "lastcall.core.decide", "lastcall.core.calls", "lastcall.core.evolve"
 STATE, RESUME, HISTORY = "lastcall.core.state", "lastcall.core.resume", "lastcall.core.history"
-LIMITS = "lastcall.core.limits"
+LIMITS, NAMING = "lastcall.core.limits", "lastcall.core.naming"
+
+_CUT_OFF_ATTEMPT = (
+    "        if _finishes(state, call):\n"
+    "            _note_attempt(draft, _Origin(call.call_id, call.message_id), _text(call), VerdictKind.CUT_OFF)\n"
+)
 
 BUGS = {
     "a request in flight is ignored": (
@@ -82,26 +87,27 @@ BUGS = {
     "acting after the end": (DECIDE, "elif state.outcome is None and state.run_id:", "elif state.run_id:"),
     "a cut-off reply is accepted": (
         CALLS,
-        "        if _finishes(state, call):\n            _note_attempt(draft, call.call_id, _text(call), VerdictKind.CUT_OFF)\n",
+        _CUT_OFF_ATTEMPT,
         "        if _finishes(state, call):\n            take(draft, call)\n            continue\n",
     ),
     "a cut-off reply's tools run": (
         CALLS,
-        "        if _finishes(state, call):\n            _note_attempt(draft, call.call_id, _text(call), VerdictKind.CUT_OFF)\n",
+        _CUT_OFF_ATTEMPT,
         "        if not _finishes(state, call):\n            take(draft, call)\n            continue\n",
     ),
     "an object does not wait": (CALLS, "waits = state.policy.holds and any(", "waits = False and any("),
     "a failed sibling is ignored": (CALLS, "if x.failed and state.policy.holds)", "if False)"),
-    "a call is judged before hooks were asked": (CALLS, "    elif not hooking.ask_before(draft, call):", "    else:"),
+    "a call is judged before hooks were asked": (CALLS, "    elif not hooking.ask_before(draft, whole.call):", "    else:"),
     "a call that hooks denied is judged": (CALLS, "    if verdict.decision is HookDecision.DENY:", "    if False:"),
     "a call is left without an answer": (
         CALLS,
         "    for call in state.unanswered if answers else ():",
         "    for call in ():",
     ),
-    "two calls share an id": (CALLS, "    while free in state.call_ids or any(", "    while any("),
+    "two calls share an id": (NAMING, "    while free in state.call_ids or any(", "    while any("),
     "the cap is not kept": (STATE, "len(self.attempts) >= self.policy.max_attempts", "False"),
     "the turn limit is not kept": (LIMITS, "policy.max_turns is not None and state.replies >= policy.max_turns", "False"),
+    "a summary is an attempt": (DECIDE, "    if draft.state.summing is not None:\n        if summing", "    if 0:\n        if summing"),
     "a crash repeats what was done": (RESUME, "if t.read_only}", "}"),
     "a crash leaves half a reply": (
         EVOLVE,

@@ -8,13 +8,14 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from lastcall.cli.args import Args
+from lastcall.cli.rules import checks_of, rules_of
 from lastcall.cli.stdin import Stdin
 from lastcall.contract import compile_contract
 from lastcall.contract.parse import parse_schema
 from lastcall.errors import BadConfig
 from lastcall.nouns.profile import Profile
 from lastcall.runtime.config import RunConfig
-from lastcall.runtime.opening import recorded_schema
+from lastcall.runtime.opening import recorded_contract
 
 
 def goes_on(args: Args, profile: Profile, stdin: Stdin) -> bool:
@@ -32,14 +33,23 @@ def continued(config: RunConfig, args: Args) -> RunConfig:
     Raises `UsageError`, `JournalError`.
     """
     config = replace(config, unfinished=True)
-    text = recorded_schema(config) if config.contract is None else ""
-    if not text:
+    opened = recorded_contract(config) if config.contract is None else None
+    if opened is None:
         return config
+    schema = parse_schema(opened.schema_text, profile=config.profile)
     contract = compile_contract(
-        parse_schema(text, profile=config.profile),
+        schema,
         profile=config.profile,
+        rules=rules_of(opened.expressions, schema, config.profile),
+        checks=checks_of(
+            opened.commands,
+            config.profile,
+            cwd=config.cwd,
+            environment=config.environment,
+            timeout_s=opened.check_timeout_s,
+        ),
         assert_formats=not args.on("no_format"),
-        strict_values=args.on("strict_values"),
+        strict_values=opened.strict_values or args.on("strict_values"),
     )
     return replace(config, contract=contract)
 
@@ -53,9 +63,8 @@ def prompt_of(args: Args, stdin: Stdin) -> str:
     piped = stdin.read() if stdin.piped and not schema_from_stdin else ""
     prompt = args.prompt or ""
     if not prompt.strip() and not piped.strip():
-        taken = args.words("redact")
-        if taken:
+        if args.words("redact"):
             hint = "Write the prompt before it."
-            raise BadConfig(f"there is no prompt; --redact took {taken[-1]!r} as its pattern", hint=hint)
+            raise BadConfig("there is no prompt: --redact takes the word after it as its pattern", hint=hint)
         raise BadConfig("Input must be provided either through stdin or as a prompt argument when using --print")
     return "\n".join(part for part in (prompt, piped) if part)

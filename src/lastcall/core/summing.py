@@ -18,11 +18,14 @@ from lastcall.core import notes
 from lastcall.core import records as r
 from lastcall.core.actions import AskModel
 from lastcall.core.compaction import Shorter, history_size, record_of, shorten
+from lastcall.core.evolve import TOOLS
 from lastcall.core.limits import leaves_room_for_more
 from lastcall.core.state import RunState
 from lastcall.core.step import Draft
+from lastcall.nouns.ids import Uuid
 from lastcall.nouns.messages import Message, TextBlock, UserMessage
 from lastcall.nouns.request import Choice, ModelRequest, Purpose
+from lastcall.nouns.result import Failed, FailureKind
 
 _WORTH: Final = 2_000
 """Characters; less than that needs no summary."""
@@ -108,9 +111,11 @@ def heard(draft: Draft, event: e.Heard) -> bool:
         case e.FellBack():
             draft.note(notes.fallback_noted(event, event.retracted))
         case e.ChannelChanged():
-            draft.note(notes.feature_dropped(event, ()))
-            if not draft.state.outstanding:
+            if event.feature == TOOLS:  # which it does not use; the next turn will tell what that means
+                draft.note(r.RequestLost(event.request, Failed(FailureKind.BAD_REQUEST, event.detail), Uuid("")))
                 _conclude(draft, "")
+            else:
+                draft.note(notes.feature_dropped(event, ()))
         case _:
             assert_never(event)
     return draft.state.summing is None
