@@ -1,10 +1,11 @@
 """The bad models against lastcall and its peers, over one Chat Completions endpoint on loopback, as a table in Markdown.
 
-    peers.py PEERS/bin/python [--kinds truncation,unicode]
+    peers.py PYDANTIC_AI/bin/python INSTRUCTOR/bin/python [--kinds truncation,unicode]
 
-PEERS is a virtual environment of its own: `pip install 'pydantic-ai-slim[openai]' instructor`. Each contestant gets the
-same type, three retries (lastcall: its five attempts), and the same replies: bad ones first, then a good one where there is
-one. In brackets: how many requests it made.
+Each peer has a virtual environment of its own, or pip would settle on an older release of one for the sake of the other:
+`pip install 'pydantic-ai-slim[openai]'`, `pip install instructor`. Each contestant gets the same type, three retries
+(lastcall: its five attempts), and the same replies: bad ones first, then a good one where there is one. In brackets: how many
+requests it made.
 """
 
 from __future__ import annotations
@@ -154,21 +155,27 @@ def verdict(python: str, code: str, url: str) -> str:
     return "the object" if said["object"] == GOOD else f"**another object**: `{json.dumps(said['object'])[:60]}`"
 
 
+def version(python: str, package: str) -> str:
+    asked = f"import importlib.metadata as m; print(m.version({package!r}))"
+    return subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("python", help="the interpreter of the environment that holds the peers")
+    parser.add_argument("pydantic_ai", help="the interpreter of the environment that holds pydantic-ai")
+    parser.add_argument("instructor", help="the interpreter of the environment that holds instructor")
     parser.add_argument("--kinds", default=",".join(BAD_KINDS))
     args = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Peer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    versions = "import importlib.metadata as m; print(*[m.version(p) for p in ('pydantic-ai-slim', 'instructor')])"
-    found = subprocess.run([args.python, "-c", versions], capture_output=True, text=True, check=True).stdout.split()
+    pythons = {"lastcall": sys.executable, "pydantic-ai": args.pydantic_ai, "instructor": args.instructor}
+    found = [version(args.pydantic_ai, "pydantic-ai-slim"), version(args.instructor, "instructor")]
     print(f"| kind | lastcall | pydantic-ai {found[0]} | instructor {found[1]} |\n|---|---|---|---|")
     for kind in args.kinds.split(","):
         cells, asked = [], []
         for name, code in CONTESTANTS.items():
             url = f"http://127.0.0.1:{server.server_port}/{name}/{kind}"
-            cells.append(verdict(sys.executable if name == "lastcall" else args.python, code, url))
+            cells.append(verdict(pythons[name], code, url))
             asked.append(Peer.turns.get(f"/{name}/{kind}/chat/completions", -1) + 1)
         row = (f"{cell} ({count})" for cell, count in zip(cells, asked, strict=True))
         print(f"| {kind} | {' | '.join(row)} |", flush=True)
