@@ -55,7 +55,22 @@ def test_with_a_prompt_the_unfinished_run_is_over(begun):
     assert [a["verdict"] for a in ran.frame["lastcall"]["attempts"]] == ["accepted"]
 
 
-def test_a_contract_with_rules_has_to_be_given_again(tmp_path):
+def test_rules_and_checks_that_are_text_are_part_of_the_contract_that_it_goes_on_with(tmp_path):
+    pytest.importorskip("celpy")
+    beside = ["--rule", "a > 1 // more than one", "--check", "grep -q 3", "--check-timeout", "20s", "--strict-values"]
+    first = ["-p", "x", "--model", script(tmp_path, BAD), "--json-schema", SCHEMA, "--max-turns", "1", *beside]
+    assert lastcall(tmp_path, *first, "--session-id", ID).code == 14
+    objects = [{"object": {"a": n}} for n in (1, 2, 3)]
+    ran = lastcall(tmp_path, "-p", "--resume", ID, "--model", script(tmp_path, *objects), "--output-format", "json")
+    assert ran.frame["structured_output"] == {"a": 3}
+    told = [a["problems"][0]["message"] for a in ran.frame["lastcall"]["attempts"][1:3]]
+    assert told == ["more than one", "grep -q 3: exit code 1"]
+    replayed = lastcall(tmp_path, "replay", ID)
+    assert "cannot be made again" in replayed.err + replayed.text
+    assert "grep -q 3" in replayed.err + replayed.text
+
+
+def test_a_contract_with_rules_that_are_code_has_to_be_given_again(tmp_path):
     pytest.importorskip("pydantic")
     (tmp_path / "shapes.py").write_text("from pydantic import BaseModel\nclass A(BaseModel):\n    a: int\n")
     first = ["-p", "x", "--model", script(tmp_path, BAD), "--json-schema", "shapes:A", "--max-turns", "1"]

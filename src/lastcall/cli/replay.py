@@ -10,6 +10,7 @@ from typing import Any
 import click
 import msgspec
 
+from lastcall.cli.rules import rules_of
 from lastcall.cli.say import say
 from lastcall.cli.schemas import schema_of
 from lastcall.cli.sessions import find
@@ -54,8 +55,9 @@ def replay_session(session: str, *, given: str | None, max_attempts: int, no_for
     if as_json:
         say(msgspec.json.encode([_value(run) for run in runs]).decode())
     else:
-        if given is None and opened.rules:
-            say(f"note: the rules {', '.join(opened.rules)} are not in the journal and were not applied")
+        lost = [name for name in opened.rules if name not in opened.expressions]
+        if given is None and lost:
+            say(f"note: the rules {', '.join(lost)} cannot be made again of the journal and were not applied")
         for run in runs:
             for line in _lines(run):
                 say(line)
@@ -66,13 +68,14 @@ def _contract(opened: r.Opened, given: str | None, profile: Profile, *, formats:
     if given is None and not opened.schema_text:
         return None
     schema, rule = parse_schema(opened.schema_text, profile=profile), None
+    expressions = opened.expressions
     if given is not None:
-        schema, rule = schema_of(given, profile, Stdin())
+        (schema, rule), expressions = schema_of(given, profile, Stdin()), ()
     return compile_contract(
         schema,
         profile=profile,
         assert_formats=formats,
-        rules=() if rule is None else (rule,),
+        rules=(*(() if rule is None else (rule,)), *rules_of(expressions, schema, profile)),
         loader=None if rule is None else rule.load,
     )
 

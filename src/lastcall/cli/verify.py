@@ -21,7 +21,7 @@ from lastcall.contract.json_text import JsonFault, read_json
 from lastcall.contract.parse import parse_schema
 from lastcall.errors import BadConfig
 from lastcall.nouns.profile import Profile
-from lastcall.runtime.verifying import Finding, recorded_schema_text, verify
+from lastcall.runtime.verifying import Finding, recorded_contract, verify
 
 _DIFFERS = 1
 _MARKS = {True: "ok     ", False: "FAILED ", None: "skipped"}
@@ -61,10 +61,11 @@ def _contract(given: str | None, journal: bytes | None, rules: tuple[str, ...], 
     if given is not None:
         schema, rule = schema_of(given, Profile.NATIVE, Stdin())
     else:
-        text = recorded_schema_text(journal) if journal is not None else ""
+        text, expressions = recorded_contract(journal) if journal is not None else ("", ())
         if not text:
             return None
         schema, rule = parse_schema(text, profile=Profile.NATIVE), None
+        rules = rules or expressions
     beside = (*(() if rule is None else (rule,)), *rules_of(rules, schema, Profile.NATIVE))
     return compile_contract(schema, assert_formats=formats, rules=beside)
 

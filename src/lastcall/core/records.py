@@ -39,7 +39,13 @@ class Opened(Struct, frozen=True, tag=True):
     contract_digest: str = ""
     schema_text: str = ""
     rules: tuple[str, ...] = ()
-    """Names of the contract's rules and checks, which a journal cannot hold."""
+    """Names of all of the contract's rules and checks."""
+    expressions: tuple[str, ...] = ()
+    """The rules among them that are expressions, and can be made again of their text."""
+    commands: tuple[str, ...] = ()
+    """The checks among them that are commands, likewise; each may take `check_timeout_s`."""
+    check_timeout_s: float | None = None
+    strict_values: bool = False
 
 
 class Started(Struct, frozen=True, tag=True):

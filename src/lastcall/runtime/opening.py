@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -132,29 +133,43 @@ def _rewound(before: Sequence[r.Record], setting: Setting, at: str, journal: Jou
     return r.Imported(close_messages(cut.messages, cut.pending, joins=setting.policy.joins_user_text))
 
 
-def _rules_of(contract: Contract) -> tuple[str, ...]:
-    return (*(rule.name for rule in contract.rules), *(check.name for check in contract.checks))
+def recorded_contract(config: RunConfig) -> r.Opened | None:
+    """How the session to go on with was opened last, its contract included; `None` if it had none.
 
-
-def recorded_schema(config: RunConfig) -> str:
-    """The schema's text of the session to go on with; `""` if it had none.
-
-    Raises `BadConfig` when there is no such session, and when its contract had rules, which no journal holds.
+    Raises `BadConfig` when there is no such session, and when its contract had what no journal holds: Python functions and
+    types, and texts that were redacted.
     """
     earlier = _earlier(config, Sessions(config.state_dir))
-    if earlier is None:
-        return ""
-    before = load(earlier.path).records if earlier.path else earlier.records
+    before = () if earlier is None else load(earlier.path).records if earlier.path else earlier.records
     last = next((x for x in reversed(before) if isinstance(x, r.Opened)), None)
-    if last is not None and last.rules:
+    if last is None or not last.schema_text:
+        return None
+    lost = [name for name in last.rules if name not in (*last.expressions, *last.commands)]
+    if lost:
         raise BadConfig(
-            f"the run's contract had rules that its journal does not hold: {', '.join(last.rules)}",
+            f"the run's contract had rules that its journal does not hold: {', '.join(lost)}",
             hint="Give --json-schema (and the rules) again.",
             where="--resume",
         )
-    if last is not None and is_redacted(last.schema_text):
-        raise BadConfig("the schema was redacted in the journal", hint="Give --json-schema again.", where="--resume")
-    return last.schema_text if last is not None else ""
+    if any(map(is_redacted, (last.schema_text, *last.rules))):
+        what = "the schema" if is_redacted(last.schema_text) else "a rule"
+        raise BadConfig(
+            f"{what} was redacted in the journal", hint="Give --json-schema (and the rules) again.", where="--resume"
+        )
+    return last
+
+
+def _beside(contract: Contract) -> dict[str, Any]:
+    """What a journal holds of the rules and checks beside a schema."""
+    from lastcall.runtime.checks import CommandCheck  # noqa: PLC0415 -- most contracts have no commands
+
+    checks = [check for check in contract.checks if isinstance(check, CommandCheck)]
+    return {
+        "rules": contract.beside,
+        "expressions": tuple(rule.name for rule in contract.rules if hasattr(rule, "told")),
+        "commands": tuple(check.name for check in checks),
+        "check_timeout_s": checks[0].timeout_s if checks else None,
+    }
 
 
 def _opened(config: RunConfig, session_id: SessionId, model: str) -> r.Opened:
@@ -168,7 +183,8 @@ def _opened(config: RunConfig, session_id: SessionId, model: str) -> r.Opened:
         at=SystemClock().wall(),
         contract_digest=contract.digest if contract is not None else "",
         schema_text=contract.schema.text if contract is not None else "",
-        rules=_rules_of(contract) if contract is not None else (),
+        **(_beside(contract) if contract is not None and contract.beside else {}),
+        strict_values=contract is not None and contract.strict_values,
     )
 
 

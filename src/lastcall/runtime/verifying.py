@@ -152,7 +152,10 @@ def judged(contract: Contract, text: str, sight: Sight) -> Verdict:
     return contract.judge(Arguments(f'{{"{WRAP}":{text}}}' if contract.wrapped else text), sight)
 
 
-def recorded_schema_text(journal: bytes) -> str:
-    """The schema that a journal's session was last opened with, `""` if it has none. Raises `JournalError`."""
+def recorded_contract(journal: bytes) -> tuple[str, tuple[str, ...]]:
+    """The schema that a journal's session was last opened with (`""` if with none), and the expressions beside it.
+
+    Raises `JournalError`.
+    """
     opened = [x for x in load_bytes(journal, where="the journal").records if isinstance(x, r.Opened)]
-    return opened[-1].schema_text if opened else ""
+    return (opened[-1].schema_text, opened[-1].expressions) if opened else ("", ())

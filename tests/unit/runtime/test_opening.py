@@ -18,7 +18,7 @@ from lastcall.nouns.profile import Profile
 from lastcall.nouns.result import Attempt, Usage, VerdictKind
 from lastcall.nouns.tools import Arguments, ToolCall
 from lastcall.runtime.config import RunConfig
-from lastcall.runtime.opening import open_state, recorded_schema
+from lastcall.runtime.opening import open_state, recorded_contract
 
 SCHEMA = '{"type":"object","properties":{"k":{"type":"string"}}}'
 CONTRACT = compile_contract(parse_schema(SCHEMA, profile=Profile.NATIVE), profile=Profile.NATIVE)
@@ -103,7 +103,7 @@ def test_a_schema_that_was_hidden_in_part_has_to_be_given_again(tmp_path):
     journal.append([opened('{"const":"[redacted:aws]"}')], at=1.0)
     journal.close()
     with pytest.raises(BadConfig, match="the schema was redacted in the journal"):
-        recorded_schema(RunConfig(cwd="/x", state_dir=str(tmp_path), resume="abcdef-1"))
+        recorded_contract(RunConfig(cwd="/x", state_dir=str(tmp_path), resume="abcdef-1"))
 
 
 @pytest.mark.parametrize("word", ["abcdef-1", "abc", "a"])

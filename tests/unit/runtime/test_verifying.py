@@ -15,7 +15,7 @@ from lastcall.nouns.attachment import Attachment
 from lastcall.nouns.messages import TextBlock
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.result import Answered, GaveUp
-from lastcall.runtime.verifying import recorded_schema_text, verify
+from lastcall.runtime.verifying import recorded_contract, verify
 from lastcall.wire.journal import encode_step
 
 SCHEMA = {"type": "object", "properties": {"line": {"type": "string", "x-lastcall": {"quote": "input"}}}}
@@ -65,8 +65,8 @@ def test_a_result_with_everything_beside_it_passes_everywhere():
     assert answers(frame_of(journal=journal), contract_of(PLAIN), journal) == dict.fromkeys(
         ("status", "object", "schema", "journal", "accepted", "contract"), True
     )
-    assert recorded_schema_text(journal) == json.dumps(PLAIN, separators=(",", ":"))
-    assert recorded_schema_text(b"") == ""
+    assert recorded_contract(journal) == (json.dumps(PLAIN, separators=(",", ":")), ())
+    assert recorded_contract(b"") == ("", ())
 
 
 def test_what_cannot_be_asked_is_skipped():
