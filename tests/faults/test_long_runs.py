@@ -6,18 +6,21 @@ import json
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from lastcall.cli.exits import exit_code
 from lastcall.contract import compile_contract
 from lastcall.contract.parse import parse_schema
-from lastcall.core.records import Compacted
+from lastcall.core.policy import native
+from lastcall.core.records import Compacted, SummarySaid
 from lastcall.journal.load import load
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.result import Limit, Stopped
 from lastcall.providers.scripted import scripted_provider
 from lastcall.runtime.client import ClientSide
 from lastcall.runtime.config import RunConfig
-from lastcall.runtime.publish import Silent
+from lastcall.runtime.publish import FramePublisher, Silent
+from lastcall.runtime.replay import replay
 from lastcall.runtime.session import open_session
 from lastcall.tools.remote import RemoteTool
 
@@ -70,7 +73,7 @@ def well_formed(messages):
     )
 
 
-def work(tmp_path, service, summaries=None, **choices):
+def work(tmp_path, service, summaries=None, frames=None, **choices):
     done = []
 
     async def call(tool, arguments, context):
@@ -83,19 +86,24 @@ def work(tmp_path, service, summaries=None, **choices):
         cwd=str(tmp_path),
         tools="",
         allowed_tools=("mcp__w",),
-        session_id="long",
+        **({"session_id": "long"} if "resume" not in choices else {"unfinished": True}),
         state_dir=str(tmp_path / "state"),
         **choices,
     )
 
+    def watch(stage):
+        if frames is None:
+            return Silent()
+        return FramePublisher(replace(stage, partial=True), lambda: "uuid", frames.append)
+
     async def main():
         async with open_session(
             config,
-            lambda _: Silent(),
+            watch,
             scripted_provider(service.reply, summaries=summaries),
             client=ClientSide(tools=(tool,)),
         ) as session:
-            return await session.run("count")
+            return await (session.go_on() if config.unfinished else session.run("count"))
 
     return anyio.run(main), done
 
@@ -113,6 +121,7 @@ def test_three_hundred_turns_in_a_window_of_twenty_thousand_tokens_end_in_the_ob
     assert load(str(journal)).records
 
 
+@pytest.mark.slow
 def test_the_same_with_summaries_by_the_model(tmp_path):
     service = Service(300)
     result, done = work(tmp_path, service, summaries=service.summary)
@@ -124,6 +133,45 @@ def test_the_same_with_summaries_by_the_model(tmp_path):
     journal = next((tmp_path / "state").rglob("long.jsonl"))
     assert f"Summary {service.summed}: " in journal.read_text()
     assert sum(isinstance(x, Compacted) and x.summarized for x in load(str(journal)).records) == service.summed
+
+
+def summing_session(tmp_path):
+    """A finished run of sixty turns with summaries: its service, its journal, what was shown of it."""
+    service, frames = Service(60), []
+    result, _ = work(tmp_path, service, summaries=service.summary, frames=frames, compact_after_turns=6)
+    assert result.ok
+    assert service.summed >= 2
+    return service, next((tmp_path / "state").rglob("long.jsonl")), frames
+
+
+def test_a_summary_is_in_the_journal_and_is_nobodys_reply(tmp_path):
+    service, journal, frames = summing_session(tmp_path)
+    assert "Summary 1: " in journal.read_text()
+    assert "Summary" not in json.dumps(frames)
+    assert sum(isinstance(x, SummarySaid) for x in load(str(journal)).records) == service.summed
+
+
+def test_a_run_with_summaries_replays_to_the_same_end(tmp_path):
+    _, journal, _ = summing_session(tmp_path)
+    contract = compile_contract(parse_schema(SCHEMA, profile=Profile.NATIVE), profile=Profile.NATIVE)
+    (run,) = replay(load(str(journal)).records, contract, native(compact_after_turns=6))
+    assert run.same, run.unknown
+
+
+@pytest.mark.parametrize("after", ['"purpose":"summary"', '"SummarySaid"'], ids=["asked for", "half said"])
+def test_a_run_that_was_killed_in_the_middle_of_a_summary_goes_on(tmp_path, after):
+    _, journal, _ = summing_session(tmp_path)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    cut = next(n for n, line in enumerate(lines) if after.encode() in line)
+    journal.write_bytes(b"".join(lines[: cut + 1]))
+    again = Service(60)
+    again.made = journal.read_text().count('"ToolStarted"')
+    result, done = work(tmp_path, again, summaries=again.summary, compact_after_turns=6, resume="long")
+    assert result.ok, result.reason
+    assert again.summed >= 1
+    assert again.unpaired == 0
+    assert done == list(range(done[0], 61))  # nothing was run again
+    assert f"Summary {again.summed}: " in journal.read_text()
 
 
 def test_with_compaction_off_the_end_says_what_happened(tmp_path):

@@ -46,6 +46,8 @@ def settled(config: RunConfig, *, partial: bool) -> RunConfig:
         ("max_attempts", config.max_attempts),
         ("max_turns", config.max_turns),
         ("max_budget_usd", config.max_budget_usd),
+        ("max_budget_tokens", config.max_budget_tokens),
+        ("max_repeats", config.max_repeats),
         ("deadline_s", config.deadline_s),
     ):
         if amount is not None and not amount > 0:

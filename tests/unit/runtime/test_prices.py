@@ -46,3 +46,10 @@ def test_once_the_list_is_loaded_a_price_takes_no_thread() -> None:
         assert threading.active_count() == before
 
     anyio.run(one)
+
+
+@pytest.mark.parametrize(("model", "window"), [("claude-haiku-4-5", 200_000), ("a-model-of-no-list", None)])
+def test_a_window_is_known_from_the_list_or_not_at_all(model: str, window: int | None) -> None:
+    listed = PriceList("anthropic")
+    assert anyio.run(listed.window, model) == window
+    assert anyio.run(listed.window, model) == window  # remembered
