@@ -24,7 +24,9 @@ from lastcall.core.decide import decide
 from lastcall.core.events import (
     ChecksFinished,
     Event,
+    Faulted,
     HooksFinished,
+    Interrupted,
     LimitHit,
     Progress,
     Prompted,
@@ -46,6 +48,7 @@ from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, Term
 from lastcall.providers import Provider
 from lastcall.runtime.finish import finish
 from lastcall.runtime.inbox import Inbox
+from lastcall.runtime.judging import PATIENCE_S, decide_aside, runs_foreign_code
 from lastcall.runtime.limits import Deadline
 from lastcall.runtime.ports import Ports, Price, Window
 
@@ -63,6 +66,7 @@ class Driver:
         self._tasks: anyio.abc.TaskGroup | None = None
         self._requests: dict[int, anyio.CancelScope] = {}
         self._calls: dict[str, anyio.CancelScope] = {}
+        self._judging: anyio.CancelScope | None = None
         self._deadline: Deadline | None = None
         self._started = 0.0
 
@@ -73,8 +77,7 @@ class Driver:
 
     def post(self, event: Event) -> None:
         """Put an event from outside (an interrupt) into the inbox; without a run it means nothing."""
-        if self._inbox is not None:
-            self._inbox.put(event)
+        self._put(event)
 
     def change(self, setting: Setting, provider: Provider, price: Price, window: Window) -> None:
         """Another setting and provider from the next request on."""
@@ -137,7 +140,22 @@ class Driver:
             near = self._deadline.before(event, self._ports.clock.monotonic())
             if near is not None:
                 await self._take(decide(self.state, near))
-        await self._take(decide(self.state, event))
+        if not runs_foreign_code(self.state, event):
+            await self._take(decide(self.state, event))
+            return
+        self._judging = anyio.CancelScope(deadline=anyio.current_time() + PATIENCE_S)
+        try:
+            step = await decide_aside(self.state, event, self._judging)
+        finally:
+            self._judging = None
+        await self._take(step)
+
+    def _put(self, event: Event | Progress) -> None:
+        """Into the inbox; what ends a run ends the wait for validators too."""
+        if self._inbox is not None:
+            self._inbox.put(event)
+        if self._judging is not None and isinstance(event, LimitHit | Interrupted | Faulted):
+            self._judging.cancel()
 
     async def _take(self, step: Step) -> None:
         """Make a step true: on disk, shown, then acted on. A step that cannot be written never happened."""
@@ -242,8 +260,7 @@ class Driver:
 
     async def _send(self, event: Event | Progress) -> None:
         await checkpoint()  # what a block started gets its turn before the next block is heard
-        if self._inbox is not None:
-            self._inbox.put(event)
+        self._put(event)
 
     # -- the deadline -----------------------------------------------------------------------------------------------
 
