@@ -10,8 +10,8 @@ Must not go in here: walking (`tools.tree`), the grammar of a line (the `pathspe
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,6 +19,8 @@ from lastcall.tools.paths import Refusal, Workspace
 
 MAX_IGNORE_BYTES = 1 << 20
 """Of a longer file the rest is not read."""
+MATCH_S = 0.1
+"""For one path; a line of many stars that nearly matches could take for ever."""
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _DIRECTORY_MARK = "(?:(?P<ps_d>/)|$)"
 
@@ -30,13 +32,16 @@ class _Lines(Struct, frozen=True):
     """
 
     keeps: bool
-    names: re.Pattern[str] | None
-    folders: re.Pattern[str] | None
+    names: Any  # compiled patterns of `regex`, which has no types of its own
+    folders: Any
 
     def match(self, path: str, *, folder: bool) -> bool:
-        return (self.names is not None and self.names.match(path) is not None) or (
-            folder and self.folders is not None and self.folders.match(f"{path}/") is not None
-        )
+        """Whether they speak of this path. Raises `TimeoutError`."""
+        return _matches(self.names, path) or (folder and _matches(self.folders, f"{path}/"))
+
+
+def _matches(compiled: Any, path: str) -> bool:
+    return compiled is not None and compiled.match(path, timeout=MATCH_S, concurrent=True) is not None
 
 
 class _Level(Struct, frozen=True):
@@ -63,7 +68,7 @@ class Ignores(Struct, frozen=True):
         return self if levels is self.levels and not starts else Ignores(levels, self.in_repository or starts)
 
     def leave_out(self, path: str, *, folder: bool) -> bool:
-        """Whether the file or folder at `path` from the top is left out."""
+        """Whether the file or folder at `path` from the top is left out. Raises `TimeoutError`."""
         if not self.in_repository:
             return False
         for level in self.levels:
@@ -113,6 +118,7 @@ def _read_at(fd: int) -> tuple[_Lines, ...]:
 
 def parse_lines(content: bytes) -> tuple[_Lines, ...]:
     """The lines of one file, those that win first. A line that cannot be read says nothing."""
+    import regex  # noqa: PLC0415 -- 10 ms that only searches need
     from pathspec.patterns.gitignore.base import GitIgnorePatternError  # noqa: PLC0415 -- only where such files are
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415
 
@@ -124,8 +130,8 @@ def parse_lines(content: bytes) -> tuple[_Lines, ...]:
             if not isinstance(expression, str):
                 continue
             plain = expression.replace(_DIRECTORY_MARK, r"\Z").replace("(?P<ps_d>/)", r"/\Z")
-            re.compile(plain)
-        except (GitIgnorePatternError, ValueError, re.error):
+            regex.compile(plain, _flags())
+        except (GitIgnorePatternError, ValueError, regex.error):
             continue
         if not runs or runs[-1][0] is bool(leaves_out):
             runs.append((not leaves_out, [], []))
@@ -134,5 +140,13 @@ def parse_lines(content: bytes) -> tuple[_Lines, ...]:
     return tuple(_Lines(keeps, _any_of(names), _any_of(folders)) for keeps, names, folders in reversed(runs))
 
 
-def _any_of(expressions: list[str]) -> re.Pattern[str] | None:
-    return re.compile("|".join(expressions), re.DOTALL) if expressions else None
+def _any_of(expressions: list[str]) -> Any:
+    import regex  # noqa: PLC0415 -- as above
+
+    return regex.compile("|".join(expressions), _flags()) if expressions else None
+
+
+def _flags() -> int:
+    import regex  # noqa: PLC0415 -- as above
+
+    return int(regex.DOTALL | regex.VERSION0)

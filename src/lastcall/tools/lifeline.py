@@ -13,7 +13,8 @@ import os
 from collections.abc import Sequence
 from typing import Final, Self
 
-_SCRIPT: Final = 'exec 3<&0 </dev/null; { trap "" HUP INT TERM; read -r nothing <&3; kill -KILL 0; } >/dev/null 2>&1 & exec "$@" 3<&-'
+_SENTRY: Final = '{ trap "" HUP INT TERM; read -r nothing <&3; kill -KILL 0; } >/dev/null 2>&1'
+_SCRIPT: Final = f'exec 3<&0 </dev/null; {_SENTRY} & exec "$@" 3<&-'
 
 
 class Lifeline:

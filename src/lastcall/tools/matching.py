@@ -13,17 +13,17 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from io import FileIO
 from itertools import islice
-from re import Pattern
 from typing import Any
 
 from anyio import from_thread
 from msgspec import Struct
 
 from lastcall.tools import Output, ToolContext
+from lastcall.tools.globs import PathMatcher
 from lastcall.tools.ignores import Ignores, ignores_above
 from lastcall.tools.paths import OpenedDirectory, Reason, Refusal
 from lastcall.tools.ripgrep import Sieve, find_ripgrep
@@ -40,21 +40,40 @@ _SIEVES = 2
 _MAX_LINE_CHARS = 500
 _SNIFFED = 8_192
 _PULSE_S = 0.05
+_LOOKS_EVERY = 64
 
 
 class _EnoughError(Exception):
     """There is more than will be told; never leaves this module."""
 
 
-def allowed(top: OpenedDirectory, context: ToolContext, tool: str, ignores: Ignores | None = None) -> Iterator[Found]:
-    """The files below that no rule forbids to `tool` or to `Read`, without what `ignores` leaves out."""
+def allowed(
+    top: OpenedDirectory, context: ToolContext, tool: str, until: float, ignores: Ignores | None = None
+) -> Iterator[Found]:
+    """The files below that no rule forbids to `tool` or to `Read`, without what `ignores` leaves out.
+
+    Raises `TimeoutError` at `until` (of the monotonic clock), or when a pattern takes too long for one path.
+    """
     rules = context.rules
     forbidden_to = [name for name in dict.fromkeys((tool, "Read")) if rules.denies_some(name)]
-    for count, file in enumerate(files_below(top.fd, ignores)):
-        if not count % 256:
-            from_thread.check_cancelled()
+    for file in files_below(top.fd, ignores, _pulse(until)):
         if not forbidden_to or not any(rules.denies_path(name, _shown(top, file.path)) for name in forbidden_to):
             yield file
+
+
+def _pulse(until: float) -> Callable[[], None]:
+    """What ends a walk that was cancelled or takes too long; it looks now and then."""
+    seen = 0
+
+    def look() -> None:
+        nonlocal seen
+        seen += 1
+        if not seen % _LOOKS_EVERY:
+            from_thread.check_cancelled()
+            if time.monotonic() > until:
+                raise TimeoutError
+
+    return look
 
 
 class Wanted(Struct, frozen=True):
@@ -62,7 +81,7 @@ class Wanted(Struct, frozen=True):
 
     wider: str | None
     expression: Any  # a compiled pattern of `regex`, which has no types of its own
-    only: Pattern[str] | None
+    only: PathMatcher | None
     mode: str
     before: int
     after: int
@@ -96,7 +115,7 @@ class Search:
             self._more = True
         except TimeoutError:
             return _failure(
-                f"The search was stopped after {SEARCH_S:.0f} seconds. Use a simpler pattern or a smaller path."
+                f"The search was stopped: it may take {SEARCH_S:.0f} seconds. Use a simpler pattern or a smaller path."
             )
         return self._answer()
 
@@ -138,8 +157,10 @@ class Search:
 
     def _wanted_files(self, top: OpenedDirectory) -> Iterator[Found]:
         only = self._wanted.only
-        for file in allowed(top, self._context, "Grep", ignores_above(top.real_path, self._context.workspace)):
-            if only is None or only.fullmatch(file.path):
+        for file in allowed(
+            top, self._context, "Grep", self._until, ignores_above(top.real_path, self._context.workspace)
+        ):
+            if only is None or only.matches(file.path):
                 yield file
 
     def _search_found(self, file: Found, top: OpenedDirectory) -> None:

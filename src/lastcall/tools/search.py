@@ -11,16 +11,16 @@ opening (`tools.paths`).
 from __future__ import annotations
 
 import os
+import time
 from decimal import Decimal
-from re import Pattern
 
 from anyio import to_thread
 
 from lastcall.nouns.json import JsonObject
 from lastcall.nouns.tools import ToolDefinition, define
 from lastcall.tools import Output, PathSubject, ToolContext
-from lastcall.tools.globs import BadPattern, path_matcher
-from lastcall.tools.matching import Search, Wanted, allowed
+from lastcall.tools.globs import BadPattern, PathMatcher, path_matcher
+from lastcall.tools.matching import SEARCH_S, Search, Wanted, allowed
 from lastcall.tools.paths import Refusal
 from lastcall.tools.supersets import superset
 
@@ -84,19 +84,21 @@ class Glob:
         return await to_thread.run_sync(_glob, matcher, folder, context, abandon_on_cancel=True)
 
 
-def _glob(matcher: Pattern[str], folder: str, context: ToolContext) -> Output:
+def _glob(matcher: PathMatcher, folder: str, context: ToolContext) -> Output:
     top = context.workspace.open_directory(folder)
     if isinstance(top, Refusal):
         return _failure(top.message)
     found: list[tuple[int, str]] = []
     try:
-        for file in allowed(top, context, "Glob"):
-            if matcher.fullmatch(file.path):
+        for file in allowed(top, context, "Glob", time.monotonic() + SEARCH_S):
+            if matcher.matches(file.path):
                 try:
                     status = os.stat(file.name, dir_fd=file.parent_fd, follow_symlinks=False)
                 except OSError:
                     continue
                 found.append((-status.st_mtime_ns, f"{top.real_path.rstrip('/')}/{file.path}"))
+    except TimeoutError:
+        return _failure("That takes too long. Use a pattern with fewer stars, or a smaller path.")
     finally:
         os.close(top.fd)
     paths = [path for _, path in sorted(found)]

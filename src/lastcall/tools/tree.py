@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -34,34 +34,44 @@ class Found(Struct, frozen=True):
     parent_fd: int
 
 
-def files_below(fd: int, ignores: Ignores | None = None) -> Iterator[Found]:
+def files_below(fd: int, ignores: Ignores | None = None, pulse: Callable[[], None] = lambda: None) -> Iterator[Found]:
     """Every regular file below the directory `fd`, names in order, a directory's files before those below it.
 
-    `ignores` is what counts above. What cannot be opened is passed over.
+    `ignores` is what counts above. What cannot be opened is passed over. `pulse` is called for everything that is looked
+    at, also for what is left out; what it raises ends the walk.
     """
-    yield from _below(fd, "", MAX_DEPTH, kernel_devices(), ignores)
+    yield from _Walk(kernel_devices(), pulse).below(fd, "", MAX_DEPTH, ignores)
 
 
-def _below(fd: int, prefix: str, depth: int, shunned: frozenset[int], ignores: Ignores | None) -> Iterator[Found]:
-    names = _names(fd)
-    left_out = ignores.below(fd, prefix, names.marks) if ignores is not None else None
-    for name in names.files:
-        path = prefix + name
-        if left_out is None or not left_out.leave_out(path, folder=False):
-            yield Found(path, name, fd)
-    for name in names.folders if depth else ():
-        path = prefix + name
-        if left_out is not None and left_out.leave_out(path, folder=True):
-            continue
-        try:
-            below = os.open(name, _DIRECTORY, dir_fd=fd)
-        except OSError:
-            continue
-        try:
-            if os.fstat(below).st_dev not in shunned:
-                yield from _below(below, f"{path}/", depth - 1, shunned, left_out)
-        finally:
-            os.close(below)
+class _Walk:
+    """One walk; `shunned` are devices that it does not enter."""
+
+    def __init__(self, shunned: frozenset[int], pulse: Callable[[], None]) -> None:
+        self._shunned = shunned
+        self._pulse = pulse
+
+    def below(self, fd: int, prefix: str, depth: int, ignores: Ignores | None) -> Iterator[Found]:
+        names = _names(fd)
+        left_out = ignores.below(fd, prefix, names.marks) if ignores is not None else None
+        for name in names.files:
+            self._pulse()
+            path = prefix + name
+            if left_out is None or not left_out.leave_out(path, folder=False):
+                yield Found(path, name, fd)
+        for name in names.folders if depth else ():
+            self._pulse()
+            path = prefix + name
+            if left_out is not None and left_out.leave_out(path, folder=True):
+                continue
+            try:
+                below = os.open(name, _DIRECTORY, dir_fd=fd)
+            except OSError:
+                continue
+            try:
+                if os.fstat(below).st_dev not in self._shunned:
+                    yield from self.below(below, f"{path}/", depth - 1, left_out)
+            finally:
+                os.close(below)
 
 
 def open_below(fd: int, path: str) -> int | None:

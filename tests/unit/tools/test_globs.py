@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lastcall.tools import globs
 from lastcall.tools.globs import BadPattern, path_matcher
 
 
@@ -40,7 +42,7 @@ from lastcall.tools.globs import BadPattern, path_matcher
     ],
 )
 def test_a_pattern_matches_what_it_says(pattern, path, matches):
-    assert (path_matcher(pattern).fullmatch(path) is not None) is matches
+    assert path_matcher(pattern).matches(path) is matches
 
 
 @pytest.mark.parametrize("pattern", ["", "./", "{a", "a{b,{c}"])
@@ -52,4 +54,14 @@ def test_a_pattern_that_says_nothing_is_refused(pattern):
 @given(st.text(alphabet="ab*?[]{}!,/\\^-.é(", max_size=12))
 def test_any_text_is_a_pattern_or_is_refused(pattern):
     with contextlib.suppress(BadPattern):
-        path_matcher(pattern).fullmatch("a/b")
+        path_matcher(pattern).matches("a/b")
+
+
+def test_a_pattern_of_many_stars_costs_little_or_is_given_up(monkeypatch):
+    began = time.monotonic()
+    with contextlib.suppress(TimeoutError):
+        assert not path_matcher("*a" * 30 + "[bc]").matches("a" * 250)
+    assert time.monotonic() - began < 10
+    monkeypatch.setattr(globs, "MATCH_S", 0.000_1)
+    with pytest.raises(TimeoutError):
+        path_matcher("*a" * 30 + "[bc]").matches("a" * 250)

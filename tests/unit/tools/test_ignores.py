@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import needs
+from lastcall.tools import ignores
 from lastcall.tools.ignores import ignores_above, parse_lines
 from lastcall.tools.paths import Workspace
 from lastcall.tools.tree import files_below
@@ -87,6 +88,13 @@ def test_a_line_that_says_nothing_leaves_the_others_alone(line):
     (lines,) = parse_lines(f"{line}\nfoo\n".encode())
     assert lines.match("foo", folder=False)
     assert not lines.match("bar", folder=False)
+
+
+def test_a_line_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr(ignores, "MATCH_S", 0.000_1)
+    (lines,) = parse_lines(b"*a" * 30 + b"[bc]\n")
+    with pytest.raises(TimeoutError):
+        lines.match("a" * 250, folder=False)
 
 
 NAMES = ["a", "b", "ab", "a.x", "b.x", "ü", "x y", "-a", "#h"]

@@ -11,7 +11,7 @@ import pytest
 
 import needs
 from lastcall.nouns.ids import CallId
-from lastcall.tools import ToolContext, matching
+from lastcall.tools import ToolContext, globs, ignores, matching
 from lastcall.tools.paths import Workspace
 from lastcall.tools.permissions import Permissions, Rule
 from lastcall.tools.search import Glob, Grep
@@ -206,3 +206,17 @@ def test_a_hundred_thousand_files_take_at_most_twice_ripgreps_time(wait, tmp_pat
     assert ask(wait, tmp_path, {"pattern": "line 9999", "output_mode": "content"}).content.endswith(
         "long.txt:10000:line 9999"
     )
+
+
+def test_a_hostile_ignore_file_or_pattern_stops_the_search_and_nothing_else(wait, tmp_path, monkeypatch):
+    monkeypatch.setattr(globs, "MATCH_S", 0.000_1)
+    monkeypatch.setattr(ignores, "MATCH_S", 0.000_1)
+    hostile = "*a" * 30 + "[bc]"
+    (tmp_path / ("a" * 250)).write_text("key")
+    assert "takes too long" in ask(wait, tmp_path, {"pattern": hostile}, tool=Glob).content
+    assert "stopped" in ask(wait, tmp_path, {"pattern": "key", "glob": hostile}).content
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text(f"{hostile}\n")
+    found = ask(wait, tmp_path, {"pattern": "key"})
+    assert found.failed
+    assert "stopped" in found.content
