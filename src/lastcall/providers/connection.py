@@ -95,29 +95,27 @@ class Connection:
         pool = self._free_pool()
         pool.busy += 1
         try:
-            async with self._sent(pool.client, body, wait_s, headers) as answer:
-                yield answer
+            response = await self._send(pool.client, body, wait_s, headers)
+            try:
+                yield Answer(response)
+            finally:
+                await response.aclose()
         finally:
             pool.busy -= 1
 
-    @asynccontextmanager
-    async def _sent(
+    async def _send(
         self, client: httpx2.AsyncClient, body: bytes, wait_s: float, headers: Mapping[str, str]
-    ) -> AsyncIterator[Answer]:
+    ) -> httpx2.Response:
         request = client.build_request("POST", self._url, content=body, headers=dict(headers))
         try:
             with anyio.fail_after(wait_s):
-                response = await client.send(request, stream=True)
+                return await client.send(request, stream=True)
         except httpx2.ConnectTimeout:
             raise Unreachable("connecting took too long") from None
         except httpx2.ConnectError as error:
             raise Unreachable(f"connection refused or host not found: {_words(error)}") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise Unreachable(f"the connection broke before an answer came: {_words(error)}") from None
-        try:
-            yield Answer(response)
-        finally:
-            await response.aclose()
 
     async def aclose(self) -> None:
         """Closes every connection."""
