@@ -4,8 +4,8 @@
 
 Each peer has a virtual environment of its own, or pip would settle on an older release of one for the sake of the other:
 `pip install 'pydantic-ai-slim[openai]'`, `pip install instructor`. Each contestant gets the same type, three retries
-(lastcall: its five attempts), and the same replies: bad ones first, then a good one where there is one. In brackets: how many
-requests it made.
+(lastcall: its five attempts), and the same replies: bad ones first, then a good one where there is one. In brackets
+stands how many requests it made.
 """
 
 from __future__ import annotations

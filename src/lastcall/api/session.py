@@ -174,6 +174,7 @@ class Session(Generic[T]):
             raise BadConfig("a session runs one message at a time", hint="Wait for the result before it.")
         if not prompt.strip():
             raise BadConfig("the prompt is empty", where="prompt")
+        self._troubles.take()  # of a run that was left
         self._relay.watcher = watcher
         watchers = [make(session.stage, prompt) for make in (*observers, *log_observers())]
         if watchers:

@@ -10,6 +10,7 @@ Must not go in here: rules, wire formats, choosing providers or tools.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import assert_never, cast
 
@@ -44,7 +45,7 @@ from lastcall.journal.store import MemoryJournal
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.ids import RunId, Uuid
 from lastcall.nouns.messages import UserBlock
-from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, TerminalResult
+from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, Signal, TerminalResult
 from lastcall.providers import Provider
 from lastcall.runtime.finish import finish
 from lastcall.runtime.inbox import Inbox
@@ -91,9 +92,19 @@ class Driver:
 
     async def run(self, blocks: tuple[UserBlock, ...], *, uuid: str = "") -> TerminalResult:
         """One user message to its result. Raises nothing for what the model, the service, a tool or the disk did."""
+        self._end_abandoned()
         new_id = self._ports.new_id
         prompted = Prompted(RunId(new_id("run")), blocks, Uuid(uuid or new_id("uuid")), self._ports.clock.wall())
         return await self._drive(decide(self.state, prompted))
+
+    def _end_abandoned(self) -> None:
+        """End a run that its caller left (its task was cancelled, or a hook raised): else no other could begin."""
+        if not self.state.run_id or self.state.outcome is not None:
+            return
+        step = decide(self.state, Interrupted(Signal.INTERRUPT, Uuid(self._ports.new_id("uuid"))))
+        self.state = step.state
+        with suppress(JournalError):  # a journal that fails tells so at the first step of the run to come
+            self._ports.journal.append(step.records, at=self._ports.clock.wall())
 
     async def go_on(self) -> TerminalResult:
         """Continue a run that a crash cut off, or that was ended from outside; what was open is told as interrupted."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+
 import anyio
 import pytest
 
 import lastcall
 from lastcall.providers.scripted import scripted_provider
+from lastcall.testing import ScriptedModel
 
 COUNT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
@@ -72,3 +76,38 @@ def test_no_built_in_tool_is_offered_unless_it_is_named():
     offered = [[tool["name"] for tool in request["tools"]] for request in model.requests]
     assert offered[0] == ["StructuredOutput", "DeclineOutput"]
     assert set(offered[1]) == {"Read", "Grep", "StructuredOutput", "DeclineOutput"}
+
+
+@pytest.mark.parametrize("left", ["raised", "cancelled"])
+def test_after_a_run_that_was_left_the_session_runs_the_next_message(left):
+    """The history stays well-formed: what was open is answered, and the model sees both messages."""
+    leaves = [True]
+
+    @lastcall.hook("before_tool")
+    async def leave(question):
+        if leaves and leaves.pop():
+            if left == "raised":
+                raise ZeroDivisionError
+            scopes[0].cancel()
+            await anyio.sleep_forever()
+
+    def act() -> str:
+        return "done"
+
+    scopes = []
+    model = ScriptedModel({"call": {"name": "act", "input": {}}}, {"object": {"n": 1}})
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+    async def talk():
+        async with lastcall.Session(schema, model=model, tools=[act], hooks=[leave]) as session:
+            with anyio.CancelScope() as scope, contextlib.suppress(ZeroDivisionError):
+                scopes.append(scope)
+                await session.run("one")
+            with anyio.fail_after(10):
+                return await session.run("two")
+
+    result = anyio.run(talk)
+    assert result.output == {"n": 1}
+    assert result.warnings == ()
+    asked = json.dumps(model.requests[1]["messages"])
+    assert asked.index("one") < asked.index("Interrupted") < asked.index("two")
