@@ -40,7 +40,8 @@ def judged(draft: Any, value: Any, schema: Any = SCHEMA) -> Any:
     before, after = (contract.judge(Arguments(json.dumps(v, ensure_ascii=False))) for v in (draft, value))
     if not isinstance(before, Rejected) or not isinstance(after, Accepted):
         return "unfit"
-    return degenerate(after.text, (json.dumps(draft, ensure_ascii=False),), (before.problems,))
+    drafts = (json.dumps(draft, ensure_ascii=False),)
+    return degenerate(after.text, drafts, (before.problems,), schema_from_value(schema).value)
 
 
 def test_there_are_thirty_different_stubs():
@@ -92,3 +93,25 @@ def test_two_hundred_honest_answers_raise_no_alarm():
             break
     assert asked >= 200
     assert alarms == []
+
+
+@pytest.mark.parametrize(
+    "listed", [{"enum": ["test", "prod", 3]}, {"const": "test"}, {"anyOf": [{"const": "test"}, {"enum": ["none"]}]}]
+)
+def test_a_word_that_the_schema_lists_is_no_placeholder(listed):
+    schema = {"type": "object", "properties": {"env": listed, "hits": {"type": "integer"}}}
+    assert judged({"env": "staging", "hits": "3"}, {"env": "test", "hits": 3}, schema) is None
+    free = {"type": "object", "properties": {"env": {"type": "string"}, "hits": {"type": "integer"}}}
+    assert judged({"env": "staging", "hits": "3"}, {"env": "test", "hits": 3}, free) is not None
+
+
+SHORT_ANSWERS = [
+    "no", "yes", "ok", "none found", "0 matches", "unknown host db-9", "A", "PASS", "n/a for this model", "-3",
+    "it failed", "Ann", "x86", "v1.2", "main", "todo list app", "foo.py", "examples/", "string theory", "placeholder text removed",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SHORT_ANSWERS)
+def test_a_short_answer_after_a_short_draft_is_taken(words):
+    draft = {"overview": "?!", "cause": "Rotation was off.", "hits": "3"}
+    assert judged(draft, {"overview": words, "cause": "Rotation was off.", "hits": 3}) is None

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from lastcall.contract.json_text import JsonFault, pointer_token, read_json
+from lastcall.contract.positions import each_subschema
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.nouns.result import RunWarning
@@ -100,15 +101,20 @@ def _is_json(text: str) -> bool:
     return not isinstance(read, JsonFault) and isinstance(read.value, dict | list) and bool(read.value)
 
 
-def degenerate(text: str, rejected: tuple[str, ...], told: tuple[tuple[Problem, ...], ...] = ()) -> Problem | None:
+def degenerate(
+    text: str,
+    rejected: tuple[str, ...],
+    told: tuple[tuple[Problem, ...], ...] = (),
+    schema: JsonObject | None = None,
+) -> Problem | None:
     """Why an object is taken for a stub: it lost most of the text of a rejected draft, or is filled with placeholders.
 
-    A word that a draft held too is no placeholder: the model means it. `told` are the problems of the drafts, one tuple
-    each: a value that had to be shorter, or another, or away, is no loss.
+    A word that a draft held too is no placeholder: the model means it; nor is one that the schema lists. `told` are the
+    problems of the drafts, one tuple each: a value that had to be shorter, or another, or away, is no loss.
     """
     drafts = [_strings_of(draft) for draft in rejected]
     now = list(_strings_of(text).items())
-    meant = {s for draft in drafts for s in draft.values()}
+    meant = {s for draft in drafts for s in draft.values()} | _listed(schema)
     kept = _weight(s for _, s in now)
     owed = zip(drafts, told or ((),) * len(drafts), strict=True)
     before = max((_weight(_unfaulted(draft, problems)) for draft, problems in owed), default=0)
@@ -123,6 +129,18 @@ def degenerate(text: str, rejected: tuple[str, ...], told: tuple[tuple[Problem, 
             f"lost most of what the rejected draft held ({kept} of {before} characters of text are left)",
         )
     return None
+
+
+def _listed(schema: JsonObject | None) -> set[str]:
+    """The strings among the values that a schema allows by name."""
+    if schema is None:
+        return set()
+    values = (v for _, node in each_subschema(schema) for v in (*_items(node.get("enum")), node.get("const")))
+    return {value for value in values if isinstance(value, str)}
+
+
+def _items(value: JsonValue) -> Iterable[JsonValue]:
+    return value if isinstance(value, list) else ()
 
 
 def _is_stub(text: str) -> bool:

@@ -200,7 +200,7 @@ def _judge(draft: Draft, origin: _Origin, arguments: Arguments | Unreadable, con
         verdicts = tuple(replace(v, call_id=origin.call_id) for v in verdict.checks)
         draft.note(r.Checked(origin.call_id, verdicts, passed=all(v.passed for v in verdicts)))
     if isinstance(verdict, Accepted):
-        verdict = _guard(draft, verdict)
+        verdict = _guard(draft, verdict, contract)
     if isinstance(verdict, Accepted):
         attachment = Attachment(origin.call_id, origin.message_id, verdict.text, origin.source)
         _take_object(draft, origin, arguments.text, r.HeldBack(attachment, warnings=verdict.warnings))
@@ -223,7 +223,7 @@ def _salvage(draft: Draft, contract: Contract) -> None:
     for candidate in candidates(state.reply.text):
         wrapped = f'{{"{WRAP}":{candidate}}}' if contract.wrapped else candidate
         verdict = contract.judge(contract.in_callers_names(Arguments(wrapped)), sight)
-        guarded = _guard(draft, verdict) if isinstance(verdict, Accepted) else verdict
+        guarded = _guard(draft, verdict, contract) if isinstance(verdict, Accepted) else verdict
         if isinstance(guarded, Accepted):
             call_id = text_id(state)
             if guarded.checks:
@@ -305,7 +305,7 @@ def _tell(draft: Draft, call_id: CallId, kind: ResultKind, words: str) -> None:
         hooking.ask_about_rejection(draft, call_id)
 
 
-def _guard(draft: Draft, verdict: Accepted) -> Accepted | Rejected:
+def _guard(draft: Draft, verdict: Accepted, contract: Contract) -> Accepted | Rejected:
     """Send an object back once that is wrapped, or lost what a rejected draft held; then it is taken with a warning."""
     state = draft.state
     wrapped = next((w for w in verdict.warnings if w.code == WRAPPED), None)
@@ -315,7 +315,8 @@ def _guard(draft: Draft, verdict: Accepted) -> Accepted | Rejected:
     rejected = tuple(a for a in state.attempts if a.verdict is VerdictKind.REJECTED)
     if not state.policy.guards_degenerate or not rejected:
         return verdict
-    problem = degenerate(verdict.text, tuple(a.draft for a in rejected), tuple(a.problems for a in rejected))
+    drafts, problems = tuple(a.draft for a in rejected), tuple(a.problems for a in rejected)
+    problem = degenerate(verdict.text, drafts, problems, contract.schema.value)
     if problem is None:
         return verdict
     if not state.sent_back_for("degenerate"):

@@ -168,3 +168,10 @@ def test_placeholders_in_brackets_and_words_of_forms_are_stubs(stub):
 )
 def test_short_words_that_say_something_are_none(text):
     assert degenerate(f'{{"a":"{text}"}}', ('{"a":1}',)) is None
+
+
+def test_a_word_that_the_schema_lists_is_meant():
+    schema = {"properties": {"a": {"enum": ["test", 1]}, "b": {"items": {"const": "todo"}}, "c": {"enum": "odd"}}}
+    for word in ("test", "todo"):
+        assert degenerate(f'{{"a":"{word}"}}', ('{"a":1}',), ((),), schema) is None
+    assert degenerate('{"a":"n/a"}', ('{"a":1}',), ((),), schema) is not None
