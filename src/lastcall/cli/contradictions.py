@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from lastcall.cli.args import Args, BadFlag
+from lastcall.cli.args import Args
+from lastcall.errors import BadConfig
 
 _EXCLUSIVE: Final = (
     ("--decline", "--no-decline"),
@@ -37,27 +38,33 @@ _STREAMS: Final = ("--include-partial-messages", "--include-hook-events", "--rep
 
 
 def refuse_contradictions(args: Args) -> None:
-    """Raises `BadFlag` for the first of them."""
+    """Raises `BadConfig` for the first of them."""
     for name in args.twice:
-        raise BadFlag(f"{name} is given twice with different values. Keep one of them.")
+        raise BadConfig(f"{name} is given twice with different values", hint="Keep one of them.")
     for one, other in _EXCLUSIVE:
         if _given(args, one) and _given(args, other):
-            raise BadFlag(f"{one} and {other} contradict each other. Leave one of them away.")
+            raise BadConfig(f"{one} and {other} contradict each other", hint="Leave one of them away.")
     for name, others in _NEEDS:
         if _given(args, name) and not any(_given(args, other) for other in others):
-            raise BadFlag(f"{name} means nothing without {' or '.join(others)}. Add one, or leave {name} away.")
+            raise BadConfig(
+                f"{name} means nothing without {' or '.join(others)}", hint=f"Add one, or leave {name} away."
+            )
     for name in _STREAMS:
         if _given(args, name) and args.text("output_format") != "stream-json":
-            raise BadFlag(f"{name} means nothing without --output-format stream-json. Add it, or leave {name} away.")
+            raise BadConfig(
+                f"{name} means nothing without --output-format stream-json", hint=f"Add it, or leave {name} away."
+            )
     if args.text("input_format") == "stream-json":
         _demand_free_stdin(args)
 
 
 def _demand_free_stdin(args: Args) -> None:
     if args.text("output_format") != "stream-json":
-        raise BadFlag("--input-format stream-json needs --output-format stream-json. Add it.")
+        raise BadConfig("--input-format stream-json needs --output-format stream-json", hint="Add it.")
     if args.text("json_schema") == "-":
-        raise BadFlag("--json-schema - and --input-format stream-json both read stdin. Write the schema to a file.")
+        raise BadConfig(
+            "--json-schema - and --input-format stream-json both read stdin", hint="Write the schema to a file."
+        )
 
 
 def _given(args: Args, name: str) -> bool:
