@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from decimal import Decimal
+from functools import reduce
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hostile_world import Tape, World
 from journals import BEGAN, Writer
 from lastcall.core import records as r
+from lastcall.core.evolve import evolve
+from lastcall.core.state import begin
 from lastcall.nouns.hooks import HookPoint, HookVerdict
 from lastcall.nouns.messages import TextBlock, ThinkingBlock
 from lastcall.nouns.request import Choice, Purpose
@@ -307,7 +310,7 @@ def test_whatever_the_world_does_a_story_says_what_the_machine_says(data):
         entries.update({entry.place: entry for entry in changes.entries})
         if changes.runs:
             run = changes.runs[-1]
-    state = world.state
+    state = reduce(evolve, world.records, begin(world.setting))
     assert sorted(entries) == list(range(len(entries)))
     assert [(dot.n, dot.word) for dot in run.attempts] == [
         (a.n, a.verdict.value.replace("_", " ")) for a in state.attempts

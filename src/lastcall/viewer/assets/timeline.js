@@ -1,7 +1,7 @@
 // The rows of a run. Only what is near the screen is built at once, the rest when the browser is idle, so that ten
 // thousand rows stay fluid.
-const CHUNK = 60;
-const AT_ONCE = 4;
+const CHUNK = 30;
+const AT_ONCE = 6;
 const SIGNS = /** @type {Record<string, string>} */ ({
   prompt: "\u201c", turn: "", text: "\u00b6", thinking: "\u2026", call: "\u2192", attempt: "\u25c6", nudge: "\u21a9", note: "\u203b", retry: "\u21bb",
   fallback: "\u21c4", warning: "!", limit: "\u23f1", hook: "\u2693", decline: "\u2298", end: "\u25a0", resumed: "\u21bb", opaque: "\u25a1",
