@@ -12,7 +12,7 @@ from lastcall.errors import LastcallError
 from lastcall.nouns.json import JsonObject
 from lastcall.runtime.client import Client, ClientGone
 from lastcall.tools import Tool, ToolContext
-from lastcall.tools.remote import RemoteTool
+from lastcall.tools.remote import remote_tools
 from lastcall.version import VERSION
 from lastcall.wire.frames import Frame
 
@@ -50,7 +50,7 @@ class ClientServer:
             answer = await self._request("initialize", hello, timeout_s=CONNECT_S)
             self.about = dict(about) if isinstance(about := answer.get("serverInfo"), Mapping) else {}
             await self._send({"jsonrpc": "2.0", "method": "notifications/initialized"}, timeout_s=CONNECT_S)
-            self.tools = tuple([RemoteTool(self.name, listed, self._of_run) async for listed in self._listed()])
+            self.tools = remote_tools(self.name, [entry async for entry in self._listed()], self._of_run)
         except (ClientGone, McpRefused, TimeoutError):
             self.status = "failed"
         else:

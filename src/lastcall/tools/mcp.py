@@ -26,7 +26,7 @@ from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.tools import Tool, ToolContext
 from lastcall.tools.environment import command_environment
 from lastcall.tools.mcp_servers import HttpServer, McpServer, StdioServer
-from lastcall.tools.remote import RemoteTool
+from lastcall.tools.remote import remote_tools
 
 if TYPE_CHECKING:
     import httpx2
@@ -123,7 +123,7 @@ class McpConnection:
                 listed = [tool async for tool in _listed(client)]
                 scope.deadline = math.inf
                 if self.status == "pending":
-                    self.tools = tuple(RemoteTool(self.name, tool, self._call) for tool in listed)
+                    self.tools = remote_tools(self.name, listed, self._call)
                     self.status = "connected"
                 self._client = client
                 self._settled.set()

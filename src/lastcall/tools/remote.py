@@ -5,10 +5,13 @@ Must not go in here: speaking to a server. Who does (`runtime.client_mcp` for th
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final
 
 from lastcall.nouns.json import JsonObject
 from lastcall.nouns.tools import ToolDefinition, define
@@ -19,13 +22,36 @@ Call = Callable[[str, JsonObject, ToolContext], Awaitable[Mapping[str, Any]]]
 
 MAX_TEXT_CHARS = 100_000
 """Characters of text in one answer."""
+MAX_NAME_CHARS: Final = 64
+"""Of a tool's name; some services refuse a request with a longer one, and with it the run."""
+MAX_IMAGE_CHARS: Final = 5_000_000
+"""Of an image in base64, as services limit it."""
+_SHOWN_IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 _NO_SCHEMA: JsonObject = {"type": "object"}
 
 
 def remote_name(server: str, tool: str) -> str:
-    """The name under which the model sees a server's tool."""
-    return f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
+    """The name under which the model sees a server's tool; of one that is too long, the beginning and a digest."""
+    name = f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
+    if len(name) <= MAX_NAME_CHARS:
+        return name
+    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name[: MAX_NAME_CHARS - 9]}_{digest}"
+
+
+def remote_tools(server: str, listed: Iterable[Mapping[str, Any]], call: Call) -> tuple[RemoteTool, ...]:
+    """The tools of a server's list that a model can be offered: with a name of their own and an object as input.
+
+    What a server lists wrongly costs that tool, not the run.
+    """
+    tools: dict[str, RemoteTool] = {}
+    for entry in listed:
+        name, schema = entry.get("name"), entry.get("inputSchema", _NO_SCHEMA)
+        if isinstance(name, str) and name and isinstance(schema, Mapping) and schema.get("type", "object") == "object":
+            tool = RemoteTool(server, entry, call)
+            tools.setdefault(tool.definition.name, tool)
+    return tuple(tools.values())
 
 
 class RemoteTool:
@@ -40,7 +66,7 @@ class RemoteTool:
         self._definition = define(
             remote_name(server, self._name),
             description if isinstance(description, str) else "",
-            dict(schema) if isinstance(schema, Mapping) else _NO_SCHEMA,
+            {**_NO_SCHEMA, **schema} if isinstance(schema, Mapping) else _NO_SCHEMA,
         )
 
     @property
@@ -98,8 +124,7 @@ def _block(block: Mapping[str, Any]) -> dict[str, Any]:
         case "text":
             return {"type": "text", "text": str(block.get("text", ""))}
         case "image":
-            source = {"type": "base64", "media_type": block.get("mimeType"), "data": block.get("data")}
-            return {"type": "image", "source": source}
+            return _image(block.get("mimeType"), block.get("data"))
         case "resource":
             resource = block.get("resource")
             resource = resource if isinstance(resource, Mapping) else {}
@@ -110,3 +135,16 @@ def _block(block: Mapping[str, Any]) -> dict[str, Any]:
             return {"type": "text", "text": f"[resource {block.get('name', '')}: {block.get('uri', '')}]"}
         case kind:
             return {"type": "text", "text": f"[{kind}: not shown]"}
+
+
+def _image(kind: object, content: object) -> dict[str, Any]:
+    """The image, or why it is not shown: a service refuses a request with one that it cannot read, and with it the run."""
+    if kind not in _SHOWN_IMAGES or not isinstance(content, str):
+        return {"type": "text", "text": f"[image of type {kind}: not shown]"}
+    if len(content) > MAX_IMAGE_CHARS:
+        return {"type": "text", "text": f"[image of {len(content):,} characters in base64: too large to be shown]"}
+    try:
+        base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        return {"type": "text", "text": "[image in broken base64: not shown]"}
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": content}}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lastcall.tools.remote import MAX_TEXT_CHARS, RemoteTool, output_of, remote_name
+from lastcall.tools.remote import MAX_IMAGE_CHARS, MAX_TEXT_CHARS, RemoteTool, output_of, remote_name, remote_tools
 
 
 def test_names_hold_only_what_models_take():
@@ -44,3 +44,42 @@ def test_what_a_server_says_of_its_tools_effects_is_not_believed():
     tool = RemoteTool("s", {"name": "t", "annotations": {"readOnlyHint": True}, "inputSchema": 3}, None)
     assert not tool.definition.read_only
     assert tool.definition.input_schema == {"type": "object"}
+
+
+def test_long_names_are_shortened_and_stay_apart():
+    names = [remote_name("server", "t" * 100 + end) for end in ("a", "b")]
+    assert [len(name) for name in names] == [64, 64]
+    assert names[0] != names[1]
+    assert all(name.startswith("mcp__server__ttt") for name in names)
+
+
+def test_what_a_server_lists_wrongly_costs_that_tool_alone():
+    listed = [
+        {"name": "a.b"}, {"name": "a_b"}, {"name": ""}, {"name": 3}, {}, {"name": "list", "inputSchema": {"type": "array"}},
+        {"name": "odd", "inputSchema": 3}, {"name": "open", "inputSchema": {"properties": {"x": {}}}},
+    ]  # fmt: skip
+    tools = remote_tools("s", listed, None)
+    assert [t.definition.name for t in tools] == ["mcp__s__a_b", "mcp__s__open"]
+    assert tools[1].definition.input_schema == {"type": "object", "properties": {"x": {}}}
+
+
+PIXEL = "iVBORw0KGgo="
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "shown"),
+    [
+        ("image/png", PIXEL, None),
+        ("image/svg+xml", PIXEL, "[image of type image/svg+xml: not shown]"),
+        (None, PIXEL, "[image of type None: not shown]"),
+        ("image/png", None, "[image of type image/png: not shown]"),
+        ("image/png", "no base64!", "[image in broken base64: not shown]"),
+        ("image/png", "A" * (MAX_IMAGE_CHARS + 4), "[image of 5,000,004 characters in base64: too large to be shown]"),
+    ],
+)
+def test_an_image_that_a_service_would_refuse_is_not_passed_on(kind, data, shown):
+    (block,) = json.loads(output_of({"content": [{"type": "image", "mimeType": kind, "data": data}]}).content)
+    if shown is None:
+        assert block == {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+    else:
+        assert block == {"type": "text", "text": shown}
