@@ -234,3 +234,22 @@ def test_a_terminated_batch_ends_with_what_was_under_way_and_says_how_to_go_on(t
     done = keys_in(tmp_path / "o.jsonl")
     assert done == endpoint.asked
     assert 4 <= done.total() < 300
+
+
+def test_a_pipe_that_brings_no_more_rows_does_not_hold_back_a_batch_that_was_interrupted(tmp_path: Path) -> None:
+    with RowEndpoint() as endpoint:
+        command = words(tmp_path, "-q")
+        command[command.index(f"{tmp_path}/i.jsonl")] = "-"
+        process = subprocess.Popen(
+            command, env=environment(tmp_path, endpoint), stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdin is not None
+        process.stdin.write(b'{"id": 7, "text": "row 7."}\n')
+        process.stdin.flush()
+        while keys_in(tmp_path / "o.jsonl").total() < 1:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 130
+        process.stdin.close()
+        process.stderr.close()  # type: ignore[union-attr]
+    assert keys_in(tmp_path / "o.jsonl") == {7: 1}

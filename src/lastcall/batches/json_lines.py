@@ -29,6 +29,10 @@ class JsonLines:
         self.name = lines.name
         self.rereadable = lines.rereadable
 
+    def close(self) -> None:
+        """End a reading that waits for more lines."""
+        self._lines.close()
+
     def rows(self) -> Iterator[AnyRow]:
         """The rows, one a line."""
         number = 0

@@ -5,16 +5,19 @@ Must not go in here: what a line means (`json_lines`, `tables`).
 
 from __future__ import annotations
 
+import io
 import os
+import select
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from msgspec import Struct
 
 from lastcall.batches.rows import MAX_ROW_BYTES, BadInput
 
 _HEAD_BYTES: Final = 4096
+_LOOK_UP_S: Final = 0.2
 _BOM: Final = b"\xef\xbb\xbf"
 _MAGIC: Final = (
     (b"PAR1", "Parquet"),
@@ -48,6 +51,9 @@ class LineFile:
         except OSError as error:
             raise BadInput(f"the input cannot be read: {_words(error)}", where=self.name) from error
 
+    def close(self) -> None:
+        """A file keeps nobody waiting."""
+
 
 class Piped:
     """The lines of a pipe, which can be read once."""
@@ -57,12 +63,46 @@ class Piped:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self._waiting: _Waiting | None = None
 
     def __iter__(self) -> Iterator[Line]:
         try:
-            yield from _lines(self._stream, self.name)
+            self._waiting = _Waiting(self._stream.fileno())
+        except OSError:
+            lines: BinaryIO = self._stream  # no pipe of the system's; it never makes anybody wait
+        else:
+            lines = io.BufferedReader(self._waiting, 1 << 16)
+        try:
+            yield from _lines(lines, self.name)
         except OSError as error:
             raise BadInput(f"the input cannot be read: {_words(error)}", where=self.name) from error
+
+    def close(self) -> None:
+        """End a reading that waits for more, in whatever thread it is: a process cannot leave while it waits."""
+        if self._waiting is not None:
+            self._waiting.is_over = True
+
+
+class _Waiting(io.RawIOBase):
+    """A pipe that is read only when there is something; it ends when nobody wants more (`is_over`)."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.is_over = False
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """What there is, 0 at the end."""
+        while not self.is_over:
+            ready, _, _ = select.select([self._fd], [], [], _LOOK_UP_S)
+            if ready:
+                some = os.read(self._fd, len(buffer))
+                buffer[: len(some)] = some
+                return len(some)
+        return 0
 
 
 def _lines(file: BinaryIO, name: str) -> Iterator[Line]:

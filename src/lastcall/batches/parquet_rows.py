@@ -45,6 +45,9 @@ class ParquetRows:
             field.name for field in schema if kinds.is_binary(field.type) or kinds.is_large_binary(field.type)
         )
 
+    def close(self) -> None:
+        """Files keep nobody waiting."""
+
     def rows(self) -> Iterator[AnyRow]:
         """The rows, a few hundred in memory at a time."""
         number = 0

@@ -76,3 +76,7 @@ class Source(Protocol):
     def rows(self) -> Iterator[AnyRow]:
         """The rows in their order, read as they are asked for; their `key` is still empty. Raises `BadInput`."""
         ...
+
+    def close(self) -> None:
+        """End a reading that waits for more rows. Safe to call twice, and from another thread."""
+        ...

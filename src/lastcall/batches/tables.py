@@ -32,6 +32,10 @@ class Table:
         self._opened: _Reading | None = _Reading(lines, delimiter)
         self.columns: tuple[str, ...] | None = self._header(self._opened)
 
+    def close(self) -> None:
+        """End a reading that waits for more lines."""
+        self._lines.close()
+
     def rows(self) -> Iterator[AnyRow]:
         """The rows below the header."""
         reading, self._opened = self._opened, None

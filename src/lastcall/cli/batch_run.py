@@ -12,6 +12,7 @@ from typing import Final
 
 import anyio
 
+from lastcall.api.session import alone
 from lastcall.batches.bounds import Halt, Why
 from lastcall.batches.keys import Naming
 from lastcall.batches.output import RecordFile, open_output
@@ -24,8 +25,10 @@ from lastcall.batches.work import BatchWork, fetched
 from lastcall.cli.batch_open import BatchWish, Opened, demand_same, open_batch
 from lastcall.cli.batch_show import open_screen, summary_value
 from lastcall.cli.batch_signals import heard_signals
+from lastcall.cli.exits import FAULT
 from lastcall.cli.output import Notes
 from lastcall.cli.say import say
+from lastcall.errors import LastcallError
 
 _PARQUET: Final = (".parquet", ".pq")
 _FETCHED_AT_ONCE: Final = 16
@@ -53,12 +56,23 @@ def run_batch(wish: BatchWish, environment: Mapping[str, str]) -> int:
         file.begin(wish.retry)
         _tell_before(file, looked, notes)
         tally = Tally(total=looked.total if looked is not None else None)
-        halt = anyio.run(_sitting, wish, opened, file, tally)
+        try:
+            halt = anyio.run(_sitting, wish, opened, file, tally)
+        except BaseExceptionGroup as group:
+            return _fault(alone(group), environment, notes)
         _tell_after(file, tally, halt, notes)
         _write_views(wish, file)
         if wish.as_json:
             say(summary_value(tally, file.kept, halt))
         return _code(file, tally, halt)
+
+
+def _fault(error: BaseException, environment: Mapping[str, str], notes: Notes) -> int:
+    """A fault of lastcall in the middle of a batch: one sentence; the records so far stand."""
+    if isinstance(error, LastcallError | KeyboardInterrupt) or environment.get("LASTCALL_LOG") == "debug":
+        raise error
+    notes.error(f"lastcall: this is a fault of lastcall, please report it: {type(error).__name__}: {error}")
+    return FAULT
 
 
 def _checkpoint(wish: BatchWish) -> str:
@@ -106,6 +120,7 @@ async def _sitting(wish: BatchWish, opened: Opened, file: RecordFile, tally: Tal
             async with screen:
                 await work.run(fetched(rows, at_once=_FETCHED_AT_ONCE if opened.source.rereadable else 1))
     finally:
+        opened.source.close()
         with anyio.CancelScope(shield=True):
             await opened.provider.aclose()
     if naming.repeated:

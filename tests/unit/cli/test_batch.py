@@ -256,6 +256,28 @@ def test_the_first_ctrl_c_finishes_what_is_under_way_and_the_second_ends_it(
     assert "begun, without a record: 8" in capfd.readouterr().err
 
 
+def test_a_fault_of_ours_is_one_sentence_and_the_records_so_far_stand(
+    desk: Desk, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lastcall.batches import work
+
+    real, made = work.record_of, []
+
+    def broken(*given: Any) -> Any:
+        made.append(1)
+        if len(made) > 2:
+            raise ZeroDivisionError("oh")
+        return real(*given)
+
+    monkeypatch.setattr(work, "record_of", broken)
+    assert desk.run("--concurrency", "1") == 70
+    assert "this is a fault of lastcall, please report it: ZeroDivisionError: oh" in capfd.readouterr().err
+    assert desk.outcomes == {"answered": 2}
+    monkeypatch.setenv("LASTCALL_LOG", "debug")
+    with pytest.raises(ZeroDivisionError):
+        desk.run("--concurrency", "1")
+
+
 # -- what people see ------------------------------------------------------------------------------------------------
 
 
