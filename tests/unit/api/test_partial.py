@@ -8,7 +8,7 @@ import time
 
 import jiter
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastcall.api.partial import NOTHING, PartialText, read_partial
@@ -52,6 +52,7 @@ def is_prefix(part, whole):
     return type(part) is type(whole) and part == whole
 
 
+@settings(max_examples=60)
 @given(st.dictionaries(st.text(max_size=6), values, max_size=5), st.booleans(), st.integers(1, 7))
 def test_every_partial_is_a_prefix_of_the_whole(value, ascii_only, size):
     text = json.dumps(value, ensure_ascii=ascii_only)
