@@ -66,6 +66,15 @@ def test_each_outcome_has_a_name_and_a_sentence(name):
         ),
         (Stopped(Limit.BUDGET, "$2"), "The budget of $2 was reached without an object."),
         (Stopped(Limit.DEADLINE, "90s"), "The deadline of 90s passed without an object."),
+        (Stopped(Limit.TOKENS, "9000"), "The budget of 9000 tokens was reached without an object."),
+        (
+            Stopped(Limit.REPEATS, "10"),
+            "The model went in circles: 10 replies in a row repeated the same calls with the same answers.",
+        ),
+        (
+            Stopped(Limit.WINDOW, "prompt is too long"),
+            "The conversation no longer fits the model's window: prompt is too long",
+        ),
         (Failed(FailureKind.NETWORK, "refused"), "Network: refused"),
         (Cancelled(Signal.TERMINATE), "The run was terminated."),
         (Cancelled(Signal.HANGUP), "The terminal that the run belonged to was closed."),
@@ -160,3 +169,9 @@ def test_without_a_contract_the_answer_is_its_text():
     assert found.unwrap() == "Paris"
     with pytest.raises(LastcallBug):
         result(Answered(None, "Paris"), '{"a":1}')
+
+
+def test_a_total_is_of_what_was_told():
+    assert Usage(1, 20, 300, 4_000).total == 4_321
+    assert Usage(None, 20, None, None).total == 20
+    assert Usage().total == 0
