@@ -74,13 +74,13 @@ class Writer:
             + self.step(r.CallAnswered(ToolResult(call.call_id, kind, answer), took_ms=took_ms), self._asked())
         )
 
-    def rejected(self, draft, *problems):
+    def rejected(self, draft, *problems, asks=True):
         call = self.call("StructuredOutput", draft)
         attempt = self._attempt(call, VerdictKind.REJECTED, tuple(Problem(*p) for p in problems))
         told = r.CallAnswered(
             ToolResult(call.call_id, ResultKind.REJECTED, "The output does not match the schema.", True)
         )
-        return self.reply(call) + self.step(attempt, told, self._asked())
+        return self.reply(call) + self.step(attempt, told, *([self._asked()] if asks else []))
 
     def accepted(self, draft):
         call = self.call("StructuredOutput", draft)

@@ -66,6 +66,7 @@ class Story:
         self._places: dict[CallId, int] = {}
         self._calls: dict[CallId, ToolCall] = {}
         self._started: dict[CallId, float] = {}
+        self._reply_calls: list[ToolCall] = []
         self._messages: dict[MessageId, list[int]] = {}
         self._attempts = Ledger()
 
@@ -228,6 +229,8 @@ class Story:
         if record.purpose is Purpose.TURN:
             self._turn += 1
             self._run(turns=self._turn)
+        self._messages.clear()
+        self._reply_calls.clear()
         title, facts = telling.asked(record, self._turn)
         self._turn_places[record.number] = self._add("turn", title, facts=facts, pending=True)
 
@@ -250,6 +253,7 @@ class Story:
         if call is not None:
             self._places[call.call_id] = place
             self._calls[call.call_id] = call
+            self._reply_calls.append(call)
 
     def _reply_closed(self, record: r.ReplyClosed) -> None:
         self._spend(record.usage, record.cost_usd)
@@ -277,12 +281,15 @@ class Story:
         self._run(input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, cost_usd=cost)
 
     def _take_back(self, messages: Iterable[MessageId]) -> None:
-        for message_id in messages:
-            for place in self._messages.get(message_id, ()):
+        """What the latest reply brought through these messages; an id that an earlier reply had too means this one."""
+        gone = set(messages)
+        for message_id in gone:
+            for place in self._messages.pop(message_id, ()):
                 self._change(place, gone=True, pending=False)
-            for call_id, call in self._calls.items():
-                if call.message_id == message_id and call_id in self._attempts:
-                    self._revised(call_id, VerdictKind.RETRACTED, ())
+        for call in self._reply_calls:
+            if call.message_id in gone:
+                self._revised(call.call_id, VerdictKind.RETRACTED, ())
+        self._reply_calls.clear()
 
     # -- calls ------------------------------------------------------------------------------------------------------
 

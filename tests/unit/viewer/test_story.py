@@ -140,7 +140,7 @@ def test_pieces_together_are_the_whole():
 
 def test_what_was_taken_back_is_marked_and_its_attempts_too():
     w = Writer()
-    content = w.opened() + w.prompt("x") + w.rejected({"ticket": "x"}, ("/ticket", "pattern", "m"))
+    content = w.opened() + w.prompt("x") + w.rejected({"ticket": "x"}, ("/ticket", "pattern", "m"), asks=False)
     content += w.step(r.FallbackNoted(1, "a", "b", "overloaded", "u", ("m1",), Usage(5, 6), Decimal("0.5")))
     changes = whole(content)
     assert [(e.kind, e.gone) for e in changes.entries if e.turn == 1][:2] == [("turn", True), ("attempt", True)]
@@ -149,6 +149,19 @@ def test_what_was_taken_back_is_marked_and_its_attempts_too():
     assert changes.entries[-1].title == "Fallback"
     assert changes.runs[0].attempts[0].word == "retracted"
     assert changes.runs[0].input_tokens == 105
+
+
+def test_an_id_that_two_replies_share_means_the_latest():
+    w = Writer()
+    content = w.opened() + w.prompt("x") + w.rejected({"ticket": "x"}, ("/ticket", "pattern", "m"))
+    content += w.step(
+        r.BlockSaid(2, "m1", TextBlock("again m1"), "u"), r.FallbackNoted(2, "a", "b", "overloaded", "u", ("m1",))
+    )
+    changes = whole(content)
+    assert [(e.kind, e.gone) for e in changes.entries] == [
+        ("prompt", False), ("turn", False), ("attempt", False), ("turn", False), ("text", True), ("fallback", False)
+    ]  # fmt: skip
+    assert changes.runs[0].attempts[0].word == "rejected"
 
 
 def test_an_unreadable_attempt_shows_where_reading_stopped_and_is_compared_with_nothing():
