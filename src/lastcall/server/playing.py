@@ -10,8 +10,10 @@ Must not go in here: who may run what when (`server.house`), keeping frames.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
+import anyio
 import anyio.to_thread
 from msgspec import Struct
 from msgspec.structs import replace
@@ -111,30 +113,42 @@ async def _played(
     opening = replace(config, unfinished=goes_on)
 
     def publisher(stage: Stage) -> FramePublisher:
-        stage = replace(stage, partial=order.partial)
-        for frame in _missed(before.records, stage, shown):
-            live.publish(frame)
-        return FramePublisher(stage, new_uuid, live.publish)
+        return FramePublisher(replace(stage, partial=order.partial), new_uuid, live.publish)
 
-    async with open_session(opening, publisher, pool.provider(config), client=client) as session:
+    provider = pool.provider(config)
+    with anyio.CancelScope(shield=True):  # it waits for the disk, and what it opened has to be closed
+        opened = await anyio.to_thread.run_sync(partial(open_session, opening, publisher, provider, client=client))
+    async with opened as session:
+        if live.cancelled and not before.started:  # meanwhile
+            return cancelled_before()
+        for frame in _missed(before.records, session.stage, shown):
+            live.publish(frame)
         live.session = session
         try:
-            result = await _result(session, order, before, goes_on=goes_on)
+            result = await _result(session, live, order, before, goes_on=goes_on)
         finally:
             live.session = None
         frame = live.envelope or result_frame(result, session.stage, new_uuid())
         return Ending(outcome_name(result.outcome), http_status(result.outcome), frame)
 
 
-async def _result(session: Session, order: Order, before: _Before, *, goes_on: bool) -> TerminalResult:
-    if goes_on:
+async def _result(session: Session, live: LiveRun, order: Order, before: _Before, *, goes_on: bool) -> TerminalResult:
+    if goes_on and not live.cancelled:
         return await session.go_on()
+    if goes_on:  # cancelled while the journal was opened: it goes on to be interrupted at once
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_cancel, live)
+            return await session.go_on()
     if before.started:  # it is over: by itself, or because nobody waits for it any more
         return finish(session.driver.state)
     history = history_of(order)
     if history and not session.driver.state.messages:
         session.driver.note(r.Imported(history))
     return await session.run(order.prompt)
+
+
+async def _cancel(live: LiveRun) -> None:
+    live.cancel()
 
 
 def _missed(records: Sequence[r.Record], stage: Stage, shown: frozenset[str]) -> list[Frame]:
