@@ -51,7 +51,7 @@ def report_page(found: Findings, *, title: str) -> str:
         _worst(found.worst),
         class_="stack",
     )
-    return render_page(f"Batch {os.path.basename(title)}", main)  # noqa: PTH119
+    return render_page(f"Batch {os.path.basename(title)}", main, styles=("batch",))  # noqa: PTH119
 
 
 def _facts(found: Findings) -> Markup:
