@@ -1,9 +1,9 @@
-"""The rules: an event to records and actions. Every rule of a run's end stands in this file.
+"""The rules: an event to records and actions. The order of all rules of a run's end stands in this file.
 
 How to read it: `decide` finds the rule for the event; each rule notes what is now true and, at the end, asks
 `_conclude`, the one place that knows when a run is over. The order in `_settled` is the order of the rules: an object that
-survives ends the run before anything else does; then a decline, the attempts, the limits; only then is the model asked
-again.
+survives ends the run before anything else does; then a decline, the attempts; only then is the model asked again, unless
+`asking.over` finds that a limit leaves no room for it (which limits there are is in `limits`, their ends in `endings`).
 
 Three things are refused everywhere: events of a request that is not outstanding (late), words of a message that was taken
 back (until a reply begins anew under its name: servers repeat them), and anything after the end. They leave no record.
