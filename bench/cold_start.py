@@ -34,6 +34,17 @@ def environment(folder: str, url: str) -> dict[str, str]:
     return kept | dirs | {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-test"}
 
 
+def commands_for(endpoint: Endpoint, folder: str) -> dict[str, list[str]]:
+    """The command of each contestant."""
+    schema = Path(folder, "schema.json")
+    schema.write_text(json.dumps(SCHEMA))
+    run = [*LASTCALL, "-p", "Describe the incident.", "--json-schema", f"@{schema}", "--model", "haiku"]
+    return {
+        "lastcall": [*run, "--tools", "", "--output-format", "json"],
+        "floor": [sys.executable, str(HERE / "floor.py"), endpoint.url, str(schema)],
+    }
+
+
 def seconds_to_first_request(command: list[str], endpoint: Endpoint, folder: str) -> float:
     before = len(endpoint.arrivals)
     start = time.perf_counter()
@@ -68,16 +79,12 @@ def main() -> int:
     chosen = parser.parse_args()
     print(f"{'':<16} {'lastcall':>11} {'floor':>11}   {'ratio':>5}   {'bound':>5}")
     with tempfile.TemporaryDirectory() as folder, Endpoint() as endpoint:
-        schema = Path(folder, "schema.json")
-        schema.write_text(json.dumps(SCHEMA))
-        run = [*LASTCALL, "-p", "Describe the incident.", "--json-schema", f"@{schema}", "--model", "haiku"]
-        run += ["--tools", "", "--output-format", "json"]
-        floor = [sys.executable, str(HERE / "floor.py"), endpoint.url, str(schema)]
+        commands = commands_for(endpoint, folder)
         met = [
             race(
                 "first request",
-                lambda: seconds_to_first_request(run, endpoint, folder),
-                lambda: seconds_to_first_request(floor, endpoint, folder),
+                lambda: seconds_to_first_request(commands["lastcall"], endpoint, folder),
+                lambda: seconds_to_first_request(commands["floor"], endpoint, folder),
                 chosen.pairs,
                 FIRST_REQUEST_BOUND,
             ),
