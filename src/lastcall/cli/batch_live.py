@@ -9,6 +9,7 @@ import time
 
 import rich.live
 from rich.console import Console, Group
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -37,7 +38,8 @@ class Live(Lines):
         todo = None if tally.total is None else max(1, tally.total - tally.skipped)
         bar = ProgressBar(total=todo, completed=tally.done, width=min(60, self._console.width), pulse=todo is None)
         told = Text(" · ".join(figures(tally, self.pace, time.monotonic())))
-        self._live.update(Group(bar, told), refresh=True)
+        line = Padding(bar, 0, expand=False)  # a bar alone ends without a line feed
+        self._live.update(Group(line, told), refresh=True)
 
     def end(self) -> None:
         """The summary as a table in place of the bar."""
