@@ -29,6 +29,7 @@ from lastcall.cli.exits import FAULT
 from lastcall.cli.output import Notes
 from lastcall.cli.say import say
 from lastcall.errors import LastcallError
+from lastcall.runtime.loops import loop_options
 
 _PARQUET: Final = (".parquet", ".pq")
 _FETCHED_AT_ONCE: Final = 16
@@ -57,7 +58,7 @@ def run_batch(wish: BatchWish, environment: Mapping[str, str]) -> int:
         _tell_before(file, looked, notes)
         tally = Tally(total=looked.total if looked is not None else None)
         try:
-            halt = anyio.run(_sitting, wish, opened, file, tally)
+            halt = anyio.run(_sitting, wish, opened, file, tally, backend_options=loop_options(environment))
         except BaseExceptionGroup as group:
             return _fault(alone(group), environment, notes)
         _tell_after(file, tally, halt, notes)

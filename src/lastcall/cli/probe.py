@@ -33,6 +33,7 @@ from lastcall.probe.trials import Trial
 from lastcall.providers import Provider
 from lastcall.providers.choose import ModelSettings, choose_provider, default_model
 from lastcall.runtime.config import RunConfig
+from lastcall.runtime.loops import loop_options
 from lastcall.version import VERSION
 
 _LIMIT: Final = 14
@@ -163,6 +164,7 @@ def _sit(
     as_json: bool,
     quiet: bool,
 ) -> int:
+    options = loop_options(environment)
     notice = (lambda _line: None) if quiet else tell
     before = len(sheet.sheet.counted)
     notice(f"lastcall: trials are kept in {sheet.path}" + (f"; {before} are there already" if before else ""))
@@ -180,7 +182,8 @@ def _sit(
                 bounds=bounds,
                 trials=plan.trials,
                 tell=shown,
-            )
+            ),
+            backend_options=options,
         )
     except KeyboardInterrupt:
         tell(f"lastcall: interrupted; the same command goes on from {sheet.path}")

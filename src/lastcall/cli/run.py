@@ -33,6 +33,7 @@ from lastcall.nouns.profile import Profile
 from lastcall.nouns.result import Cancelled, Signal, TerminalResult, outcome_name
 from lastcall.runtime.clock import new_uuid
 from lastcall.runtime.config import RunConfig
+from lastcall.runtime.loops import loop_options
 from lastcall.runtime.ports import Publisher
 from lastcall.runtime.publish import FramePublisher, Silent
 from lastcall.runtime.session import Session, open_session
@@ -210,7 +211,7 @@ def run_print(
         prompt = "" if config.unfinished else prompt_of(args, stdin)
         if args.on("explain"):
             _explain(config, notes)
-        return anyio.run(_once, config, prompt, show, opener)
+        return anyio.run(_once, config, prompt, show, opener, backend_options=loop_options(environment))
     except BadFlag as error:
         return show.bad_flag(error)
     except LastcallError as error:

@@ -26,6 +26,7 @@ from lastcall.cli.streams import say as tell
 from lastcall.errors import BadConfig, MissingExtra
 from lastcall.nouns.profile import Profile
 from lastcall.runtime.config import RunConfig
+from lastcall.runtime.loops import loop_options
 from lastcall.runtime.places import state_dir
 
 _STORAGE_VARIABLE: Final = "LASTCALL_STORAGE"
@@ -127,7 +128,10 @@ def serve(context: click.Context, /, **given: Any) -> int | None:
         **{f"{name}_s": given[name] for name in ("patience", "hold", "drain", "lease")},
         keep_s=given["keep_days"] * 86_400,
     )
-    anyio.run(serving.serve, listening, lambda address: tell(f"lastcall: listening at {address}"))
+    options = loop_options(environment)
+    anyio.run(
+        serving.serve, listening, lambda address: tell(f"lastcall: listening at {address}"), backend_options=options
+    )
     return 0
 
 

@@ -31,6 +31,7 @@ from lastcall.runtime.client import NOBODY, Client, ClientSide
 from lastcall.runtime.client_mcp import ClientServer
 from lastcall.runtime.clock import new_uuid
 from lastcall.runtime.config import RunConfig
+from lastcall.runtime.loops import loop_options
 from lastcall.runtime.session import Session, open_session
 from lastcall.wire.control import (
     BadLine,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 def run_stream(config: RunConfig, show: Show) -> int:
     """Serve one client until its stdin ends; the exit code of the last run."""
-    return anyio.run(_Stream(config, show).serve)
+    return anyio.run(_Stream(config, show).serve, backend_options=loop_options(config.environment))
 
 
 class _Stream:
