@@ -29,7 +29,7 @@ from lastcall.api.watching import RunWatcher
 from lastcall.batches.bounds import Bounds, Halt
 from lastcall.batches.keys import Naming
 from lastcall.batches.output import RecordFile, open_output
-from lastcall.batches.pacing import Pace
+from lastcall.batches.pacing import ROWS_AT_ONCE, Pace
 from lastcall.batches.plan import Plan, check_columns, inspect, make_plan
 from lastcall.batches.reading import open_source
 from lastcall.batches.rows import AnyRow, BadRow, Row
@@ -105,7 +105,7 @@ def batch(
     save_to: str | os.PathLike[str] | None = None,
     retry: Iterable[str] = (),
     force: bool = False,
-    concurrency: int = 64,
+    concurrency: int | None = None,
     bounds: Bounds | None = None,
     config: RunConfig | None = None,
 ) -> Batch[T]: ...
@@ -122,7 +122,7 @@ def batch(
     save_to: str | os.PathLike[str] | None = None,
     retry: Iterable[str] = (),
     force: bool = False,
-    concurrency: int = 64,
+    concurrency: int | None = None,
     bounds: Bounds | None = None,
     config: RunConfig | None = None,
 ) -> Batch[Any]: ...
@@ -138,7 +138,7 @@ def batch(  # noqa: PLR0913 -- keywords, as many as the command has flags for it
     save_to: str | os.PathLike[str] | None = None,
     retry: Iterable[str] = (),
     force: bool = False,
-    concurrency: int = 64,
+    concurrency: int | None = None,
     bounds: Bounds | None = None,
     config: RunConfig | None = None,
 ) -> Batch[Any]:
@@ -147,7 +147,7 @@ def batch(  # noqa: PLR0913 -- keywords, as many as the command has flags for it
     `prompt` is a Jinja2 template over a row (`"Label: {{ text }}"`). `key` is the column that names a row; else its
     content does. With `save_to` the records go to this file too, and rows that have one there are passed over, except
     those whose outcome is in `retry`; `force` goes on although prompt, contract or model are others than before.
-    `concurrency` bounds the rows at once, `bounds` the whole batch, `config` each run.
+    `concurrency` bounds the rows at once (64; with the embedded model 1), `bounds` the whole batch, `config` each run.
 
     Raises `UsageError` before anything is sent, `JournalError`, and `BatchStopped` after the last record if rows are left.
     A model that is given as a provider is not closed, and has its own pace.
@@ -155,7 +155,7 @@ def batch(  # noqa: PLR0913 -- keywords, as many as the command has flags for it
     contract = contract_for(output, rules, (config or RunConfig()).profile, (config or RunConfig()).reference)
     if contract is None:
         raise BadConfig("a batch needs a contract", hint="Give an output type or a schema.", where="output")
-    if concurrency < 1:
+    if concurrency is not None and concurrency < 1:
         raise BadConfig(f"{concurrency} rows at once are none", hint="Use 1 or more.", where="concurrency")
     wish = _Wish(
         rows=rows,
@@ -186,7 +186,7 @@ class _Wish(Struct, frozen=True, kw_only=True):
     save_to: str | None
     retry: frozenset[str]
     force: bool
-    concurrency: int
+    concurrency: int | None
     bounds: Bounds
     config: RunConfig
 
@@ -286,7 +286,7 @@ class Batch(Generic[T]):
             self.tally,
             made_by=plan.made_by,
             bounds=wish.bounds,
-            rows_at_once=wish.concurrency,
+            rows_at_once=wish.concurrency or (1 if provider.deployment.provider == "local" else ROWS_AT_ONCE),
             spent_before_usd=Decimal(repr(saved.spent_usd)) if saved is not None else Decimal(0),
             own_limits=(config.max_budget_usd, config.deadline_s),
             is_done=saved.done.__contains__ if saved is not None else lambda _: False,
@@ -304,7 +304,7 @@ class Batch(Generic[T]):
     def _provider(self, config: RunConfig) -> Provider:
         if self._wish.model is not None and not isinstance(self._wish.model, str):
             return self._wish.model
-        provider = open_provider(config, flow=Pace(self._wish.concurrency), shares_prefix=True)
+        provider = open_provider(config, flow=Pace(self._wish.concurrency or ROWS_AT_ONCE), shares_prefix=True)
         self._stack.push_async_callback(provider.aclose)
         return provider
 

@@ -18,6 +18,8 @@ import anyio
 
 from lastcall.providers.clock import Clock
 
+ROWS_AT_ONCE: Final = 64
+"""Rows under way at once, and so the ceiling of requests, where nothing else is said."""
 FIRST: Final = 64
 """Requests at once before anything is known of the service, if the ceiling allows."""
 LONGEST_PAUSE_S: Final = 3600.0

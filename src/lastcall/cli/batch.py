@@ -64,7 +64,7 @@ _FORWARDED: Final = (
 @click.option("--key", metavar="COLUMN", help="The column that names a row; else its content does.")
 @click.option("--retry", metavar="OUTCOMES", help=f"Do rows again that ended so: {','.join(RETRIABLE[:-1])}.")
 @click.option("--force", is_flag=True, help="Go on although prompt, contract or model are others than before.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), help="The most requests at once (default 64; local: 1).")
+@click.option("--concurrency", type=click.IntRange(1, 500), help="The most requests at once (default 64; local: 1).")
 @click.option("--max-budget-usd", metavar="AMOUNT", help="US dollars for the whole batch, earlier sittings included.")
 @click.option("--max-failures", type=click.IntRange(min=1), help="Stop when so many rows have failed.")
 @click.option("--deadline", metavar="TIME", help="Stop after this time: 90s, 5m, 1h.")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from lastcall.batches.bounds import Bounds
 from lastcall.batches.output import RecordFile
-from lastcall.batches.pacing import Pace
+from lastcall.batches.pacing import ROWS_AT_ONCE, Pace
 from lastcall.batches.plan import Plan, SchemaColumn, check_columns, make_plan
 from lastcall.batches.reading import STDIN, open_source
 from lastcall.batches.rows import Source
@@ -33,7 +33,6 @@ from lastcall.providers import Provider
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.session import open_provider
 
-ROWS_AT_ONCE: Final = 64
 MAX_RETRIES: Final = 20
 """Of one request: a storm that lasts a while must not end rows; the pace is what protects the service."""
 
