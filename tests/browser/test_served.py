@@ -67,8 +67,9 @@ def test_a_run_that_goes_on_is_followed_to_its_end(tab, served, state):
     assert tab.locator(".dot").all_inner_texts() == ["1", "2"]
 
 
-def test_a_session_that_is_not_there_is_told(tab, served):
-    tab.goto(f"{served}#/run/nowhere")
+@pytest.mark.parametrize("name", ["nowhere", "%E0%A4%A", "..%2F..%2Fetc", "%3Cimg%3E"])
+def test_a_session_that_is_not_there_is_told(tab, served, name):
+    tab.goto(f"{served}#/run/{name}")
     expect(tab.locator("h1")).to_have_text("This run cannot be shown")
     tab.watched.errors.clear()  # the browser logs the 404 itself
 

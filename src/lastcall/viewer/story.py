@@ -145,8 +145,10 @@ class Story:
                 self._revised(record.call_id, record.verdict, record.problems)
             case r.SummarySaid():
                 self._add("note", "Summary", telling.shorten(record.text), parts=_prose(record.text))
-            case r.HeldBack() | r.HooksAsked() | r.Imported():
-                pass  # the attempt's verdict says it; what hooks answer is told; a history's messages are no run's
+            case r.Imported():
+                self._add("note", "History taken over", f"{len(record.messages):,} messages from elsewhere.")
+            case r.HeldBack() | r.HooksAsked():
+                pass  # the attempt's verdict says it; what hooks answer is told
             case r.Checked():
                 self._checked(record)
             case r.Attached():
@@ -376,7 +378,13 @@ class Story:
         """A new row; its place."""
         place = len(self._entries)
         entry = Entry(
-            place=place, kind=kind, run=len(self._runs), at=self._at, turn=self._turn, title=title, summary=summary
+            place=place,
+            kind=kind,
+            run=max(1, len(self._runs)),
+            at=self._at,
+            turn=self._turn,
+            title=title,
+            summary=summary,
         )
         self._entries.append(replace(entry, **fields))
         self._changed_entries[place] = None

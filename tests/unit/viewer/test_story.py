@@ -206,6 +206,7 @@ def test_checks_that_came_before_their_attempt_are_told_with_it():
         (r.LimitNoted(Limit.BUDGET, hit=True), "limit", "Limit reached", "budget"),
         (r.HooksHeard(HookPoint.STOP, "", HookVerdict(("wait",))), "hook", "Hook Stop", "wait"),
         (r.Compacted(()), "note", "History made shorter", "0 messages go on to the model."),
+        (r.Imported(()), "note", "History taken over", "0 messages from elsewhere."),
         (r.SummarySaid(1, "In short"), "note", "Summary", "In short"),
     ],
 )  # fmt: skip

@@ -160,6 +160,7 @@ const follow_session = async (id) => {
   view.stream = stream;
   const session = empty_session(id);
   view.session = session;
+  view.words = view.kinds = search.value = kinds.value = "";
   fill(main, el("p.soft", null, "Loading\u2026"));
   for (let wait = 500; !stream.signal.aborted; wait = Math.min(wait * 2, 10_000)) {
     try {
@@ -195,13 +196,17 @@ const show_runs = async () => {
     else fill(main, el("h1", null, "The list cannot be shown"), el("p", null, String(error instanceof Error ? error.message : error)));
   }
 };
+/** @param {string | undefined} text */
+const decoded = (text) => {
+  try { return decodeURIComponent(text ?? ""); } catch { return text ?? ""; }
+};
 const route = () => {
   const [, kind, id, rest] = location.hash.split("/");
   if (kind !== "run" && values.source.kind === "served" && !values.session) { view.shown = "runs"; void show_runs(); return; }
   view.shown = rest === "contract" ? "contract" : "run";
   view.follow = !rest;
   view.run = Number(rest) || 0;
-  const wanted = kind === "run" && id ? decodeURIComponent(id) : (values.session ?? "");
+  const wanted = kind === "run" && id ? decoded(id) : (values.session ?? "");
   if (values.source.kind === "embedded") {
     if (!view.session) { view.session = empty_session(wanted); apply(view.session, values.story ?? {}); }
     show_session();
