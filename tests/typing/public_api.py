@@ -139,3 +139,17 @@ def failing() -> None:
     except lastcall.NoAnswer as error:
         assert_type(error.result.reason, str)
         assert_type(error.result.ledger(), str)
+
+
+async def batches() -> None:
+    for record in lastcall.batch([{"text": "x"}], prompt="{{ text }}", output=Invoice, key="text"):
+        assert_type(record, lastcall.BatchRecord[Invoice])
+        assert_type(record.output, Invoice)
+        assert_type(record.result, lastcall.TerminalResult[Invoice] | None)
+    async with lastcall.batch(
+        "rows.csv", prompt="{{ text }}", output=lastcall.Contract(Point), save_to="out.jsonl"
+    ) as records:
+        async for made in records:
+            assert_type(made.output, Point)
+    for plain in lastcall.batch("rows.csv", prompt="{{ text }}", output={"type": "object"}):
+        assert_type(plain.output, Any)
