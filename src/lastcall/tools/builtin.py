@@ -44,15 +44,14 @@ def choose_tools(
 ) -> Toolbox:
     """The tools of a run. `chosen` is the value of `--tools`: `None` or `default` is all, `""` none, else names.
 
-    Tools that a deny rule takes away as a whole are not offered. Natively, raises `BadConfig` for a name that is neither
-    a tool nor in `finishing`; in compat such a name means nothing, as recorded.
+    Tools that a deny rule takes away as a whole are not offered; those of MCP servers are not chosen from. Natively, raises
+    `BadConfig` for a name that is neither a tool nor in `finishing`; in compat such a name means nothing, as recorded.
     """
     kept = available
     if chosen is not None and chosen.strip() != "default":
         names = split_rules([chosen], where="--tools")
-        unknown = [
-            name for name in names if available.get(name) is None and name not in finishing and name != "default"
-        ]
+        known = {*finishing, "default", *(definition.name for definition in available.definitions)}
+        unknown = [name for name in names if name not in known and not _is_remote(name)]
         if unknown and profile is Profile.NATIVE:
             have = ", ".join(definition.name for definition in available.definitions)
             meant = _meant(unknown[0], {definition.name for definition in available.definitions})

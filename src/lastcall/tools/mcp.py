@@ -81,8 +81,8 @@ class McpConnection:
     def close(self) -> None:
         """Let it go; `serve` returns soon."""
         self._closing = True
-        self._gone.set()
-        self._wanted.set()
+        for event in (self._gone, self._wanted, self._settled):
+            event.set()
 
     async def serve(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """Connect, report that (or that it failed), and stay connected until `close`; start anew when that is wanted."""
@@ -185,7 +185,7 @@ class McpConnection:
         async with self._restarting:
             if self._gone.is_set() and not self._closing:
                 await self._over.wait()
-                await anyio.sleep(min(_BACK_OFF_S * (2**self._deaths - 1), _MAX_BACK_OFF_S))
+                await anyio.sleep(back_off_s(self._deaths))
                 self._deaths += 1
                 self._settled = anyio.Event()
                 self._wanted.set()
@@ -293,6 +293,11 @@ async def _watched(transport: Any, gone: anyio.Event) -> AsyncIterator[Any]:
         tasks.start_soon(pass_on)
         yield passed_on, sent
         tasks.cancel_scope.cancel()
+
+
+def back_off_s(deaths: int) -> float:
+    """How long a server that has ended so often without an answer in between stays ended: at first not at all."""
+    return min(_BACK_OFF_S * (2 ** min(deaths, 10) - 1), _MAX_BACK_OFF_S)
 
 
 async def _cancel_when(event: anyio.Event, scope: anyio.CancelScope) -> None:

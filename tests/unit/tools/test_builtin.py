@@ -57,3 +57,7 @@ def test_a_tool_that_is_denied_as_a_whole_is_not_offered():
 )
 def test_a_rule_about_a_tool_that_nobody_has_is_remarked_on(rules, remarks):
     assert list(remarks_on_rules([rules], where="--allowedTools", known=["StructuredOutput"])) == remarks
+
+
+def test_names_of_foreign_tools_choose_nothing_and_are_no_error():
+    assert chosen("Read,mcp__server__tool")[0] == ["Read"]

@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from lastcall.tools.leftovers import marked
-from lastcall.tools.mcp import Surroundings, connected
+from lastcall.tools.mcp import Surroundings, back_off_s, connected
 from lastcall.tools.mcp_servers import HttpServer, StdioServer
 
 EVERYTHING = str(Path(__file__).with_name("mcp_everything.py"))
@@ -180,6 +180,26 @@ def test_a_server_that_is_killed_between_calls_is_started_anew_and_the_call_made
     assert alive == 1
 
 
+def test_pauses_grow_with_each_death_and_are_bounded():
+    assert [back_off_s(n) for n in (0, 1, 2, 3, 4, 5, 1000)] == [0, 0.5, 1.5, 3.5, 7.5, 8, 8]
+
+
+@pytest.mark.slow
+def test_a_server_that_ends_again_and_again_is_started_after_longer_and_longer_pauses(play):
+    async def work(call, connections):
+        took = []
+        for name in ("die", "die", "die", "add", "die", "add"):
+            began = time.monotonic()
+            await call(f"mcp__every_thing__{name}", a=1, b=1)
+            took.append(time.monotonic() - began)
+        return took
+
+    took = play([STDIO], work)[0]
+    # the second death is the first without an answer since the server was started again
+    assert took[2] >= 0.5
+    assert took[3] >= 1.5
+
+
 def test_a_server_that_cannot_be_started_again_is_a_failed_answer_each_time(play, tmp_path):
     once = tmp_path / "once"
     script = (
@@ -197,6 +217,7 @@ def test_a_server_that_cannot_be_started_again_is_a_failed_answer_each_time(play
     assert notices == []
 
 
+@pytest.mark.slow
 def test_a_server_at_an_address_that_was_restarted_gets_the_call_once(play, tmp_path):
     with started_http() as (server, restart):
 
@@ -250,7 +271,11 @@ def test_a_flood_is_cut(play):
         (StdioServer("s", "/no/such/program"), "No such file"),
         (StdioServer("s", sys.executable, ("-c", "import sys; sys.exit('no key given')")), "no key given"),
         (StdioServer("s", sys.executable, ("-c", "import time; time.sleep(60)")), "did not answer within 1 seconds"),
-        (StdioServer("s", sys.executable, ("-c", "print('hello'); import time; time.sleep(60)")), "1 seconds"),
+        pytest.param(
+            StdioServer("s", sys.executable, ("-c", "print('hello'); import time; time.sleep(60)")),
+            "1 seconds",
+            marks=pytest.mark.slow,
+        ),
         (HttpServer("s", "http://127.0.0.1:9/mcp"), "s cannot be used"),
     ],
     ids=["missing", "exits", "silent", "babbles", "nobody"],

@@ -125,6 +125,7 @@ def test_long_pages_are_cut(read):
     assert "Page 2 is cut" in found.content
 
 
+@pytest.mark.slow
 def test_a_bomb_costs_no_more_than_its_limits(read):
     bomb = zlib.compress(b"\0" * (300 << 20), 9)
     found = read(pdf_of(says(b"first"), stream(bomb, b"/Filter /FlateDecode ")))
