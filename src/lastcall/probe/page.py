@@ -5,15 +5,18 @@ Must not go in here: counting (`tally`, `comparing`), how pages and pictures are
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from lastcall.probe.comparing import Comparison, Pair
-from lastcall.probe.endings import Ending
+from lastcall.probe.endings import OBJECTS, Ending
 from lastcall.probe.sheet import Plan, Sheet
 from lastcall.probe.tally import Row, Tally, count, row
 from lastcall.probe.trials import Reply, Trial
 from lastcall.probe.words import EXPLAINED, NAMES, kind
-from lastcall.viewer.charts import Series, bars, histogram, stacked_bars
+from lastcall.viewer.charts import Series, bars, stacked_bars
 from lastcall.viewer.markup import Child, Markup, join, tag
 from lastcall.viewer.page import render_page
 from lastcall.viewer.scales import figure
@@ -63,11 +66,10 @@ def _facts(tally: Tally) -> Markup:
 
 
 def _pictures(sheet: Sheet, tally: Tally) -> Markup:
-    counted = sheet.counted
     families = [r for r in tally.families if r.trials]
     kinds = _kinds(sheet)
     rejected = sorted(tally.total.rejected_by.items(), key=lambda item: -item[1])
-    found = [float(len(t.attempts)) for t in counted if t.ending in (Ending.ACCEPTED_FIRST, Ending.REPAIRED)]
+    calls = sorted(Counter(len(t.attempts) for t in sheet.counted if t.ending in OBJECTS).items())
     return tag(
         "div",
         _endings("How the trials ended, by kind of constraint", families),
@@ -75,8 +77,10 @@ def _pictures(sheet: Sheet, tally: Tally) -> Markup:
         bars("Keywords that drafts were rejected by", [k for k, _ in rejected], [float(n) for _, n in rejected])
         if rejected
         else None,
-        histogram("Finishing calls until the object", found, unit="calls", bins=max(1, int(max(found))))
-        if found
+        bars(
+            "Finishing calls until the object", [str(n) for n, _ in calls], [float(x) for _, x in calls], unit="trials"
+        )
+        if calls
         else None,
         bars(
             "Seconds of a trial", [r.name for r in families], [r.seconds for r in families], unit="s", note="Medians."
@@ -99,13 +103,13 @@ def _kinds(sheet: Sheet) -> list[Row]:
     return rows
 
 
-def _endings(title: str, rows: Sequence[Row]) -> Markup:
+def _endings(title: str, rows: Sequence[Row], note: str = "") -> Markup:
     series = [
         Series(name, tuple(float(r.endings.get(ending, 0)) for r in rows), colour)
         for colour, (ending, name) in enumerate(NAMES.items())
         if any(r.endings.get(ending) for r in rows)
     ]
-    return stacked_bars(title, [r.name for r in rows], series, unit="trials", shares=True)
+    return stacked_bars(title, [r.name for r in rows], series, unit="trials", shares=True, note=note)
 
 
 def _case(sheet: Sheet, counted: Row) -> Markup:
@@ -189,16 +193,16 @@ def _share(part: int, of: int) -> str:
 def comparison_page(comparison: Comparison, a: Plan, b: Plan) -> str:
     """The page of two probes beside each other."""
     names = (f"A: {a.model}", f"B: {b.model}")
+    sides = [
+        replace(side, name=f"{pair.name} {letter}")
+        for pair in (*comparison.families, comparison.total)
+        for letter, side in (("A", pair.a), ("B", pair.b))
+    ]
     main = join(
         tag("h1", f"{a.model} and {b.model}", dir="auto"),
         tag("p", "Shares of trials, for the cases that both probes have. p is how likely shares so far apart are by "
                  "chance (Fisher's exact test); with many rows some will be small by chance alone.", class_="lead soft"),
-        tag(
-            "div",
-            _beside("Objects at the first call", comparison.families, names, first=True),
-            _beside("Objects at all", comparison.families, names, first=False),
-            class_="grid",
-        ),
+        _endings("How the trials ended", sides, note="; ".join(names)),
         tag("h2", "Cases"),
         tag("div", _pairs([comparison.total, *comparison.cases], names), class_="wide card", tabindex="0", role="region",
             aria_label="Cases of both probes"),
@@ -206,17 +210,6 @@ def comparison_page(comparison: Comparison, a: Plan, b: Plan) -> str:
         tag("p", f"Only in B: {', '.join(comparison.only_b)}", class_="soft", dir="auto") if comparison.only_b else None,
     )  # fmt: skip
     return render_page(f"{a.model} and {b.model}", tag("div", main, class_="stack"))
-
-
-def _beside(title: str, pairs: Sequence[Pair], names: tuple[str, str], *, first: bool) -> Markup:
-    labels: list[str] = []
-    values: list[float | None] = []
-    for pair in pairs:
-        for name, side in zip(("A", "B"), (pair.a, pair.b), strict=True):
-            labels.append(f"{pair.name} {name}")
-            hits = side.endings.get(Ending.ACCEPTED_FIRST, 0) if first else side.objects
-            values.append(100 * hits / side.trials if side.trials else None)
-    return bars(title, labels, values, unit="%", note="; ".join(names))
 
 
 def _pairs(pairs: Sequence[Pair], names: tuple[str, str]) -> Markup:

@@ -77,8 +77,9 @@ class Trial(Struct, frozen=True, kw_only=True, tag="trial"):
 
 
 class Watch(Silent):
-    """Keeps what the model says in a run (`runtime.ports.Publisher`), and whether a limit came near, so that the run was another
-    one than it would have been.
+    """Keeps what the model says in a run (`runtime.ports.Publisher`).
+
+    `limited`: a limit came near, so that the run went another way than it would have gone.
     """
 
     def __init__(self) -> None:

@@ -75,7 +75,7 @@ def test_show_and_compare_read_the_files(run, tmp_path):
     assert next(line for line in out.splitlines() if line.startswith("all")).split() == [
         "all", "3/4", "0/4", "0.143", "4/4", "0/4", "0.029", "*",
     ]  # fmt: skip
-    assert "Objects at the first call" in (tmp_path / "c.html").read_text("utf-8")
+    assert "How the trials ended" in (tmp_path / "c.html").read_text("utf-8")
     code, out, _ = run("compare", "a.jsonl", "b.jsonl", "--json")
     assert json.loads(out)["total"]["b"]["endings"] == {"gave_up": 4}
 

@@ -72,5 +72,5 @@ def test_a_probe_without_any_trial_has_a_page_too():
 
 def test_two_probes_stand_beside_each_other_with_their_names():
     read = Reader(comparison_page(compare(sheet("m-1"), sheet("m-2")), sheet("m-1").plan, sheet("m-2").plan))
-    for words in ("m-1 and m-2", "A: m-1", "B: m-2", "Objects at the first call", "1 of 2"):
+    for words in ("m-1 and m-2", "A: m-1", "B: m-2", "How the trials ended", "1 of 2"):
         assert words in read.text, words
