@@ -105,15 +105,16 @@ async def _run(words: Sequence[str], cwd: str, environment: dict[str, str], time
     kept = _Kept()
     late = False
     with Lifeline() as lifeline:
-        process = await anyio.open_process(
-            lifeline.tie(words),
-            stdin=lifeline.end,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=cwd,
-            env={**environment, _MARK: mark},
-            start_new_session=True,
-        )
+        with anyio.CancelScope(shield=True):  # what was started has to be known, so that it can be ended
+            process = await anyio.open_process(
+                lifeline.tie(words),
+                stdin=lifeline.end,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=cwd,
+                env={**environment, _MARK: mark},
+                start_new_session=True,
+            )
         lifeline.started()
         try:
             async with anyio.create_task_group() as tasks:

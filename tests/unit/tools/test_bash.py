@@ -117,6 +117,24 @@ def test_a_cancelled_call_leaves_nothing_behind(context, tmp_path):
     assert list(marked(f"LASTCALL_IDEMPOTENCY_KEY={key}")) == []
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="daemons are found through /proc")
+@pytest.mark.parametrize("turns", range(8))
+def test_a_call_that_is_cancelled_while_it_starts_leaves_nothing_behind(context, turns):
+    key = f"test:{time.monotonic_ns()}"
+    made = context(environment=PLACE, idempotency_key=key)
+
+    async def main():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Bash().run, {"command": "setsid sleep 61 & sleep 61"}, made)
+            for _ in range(turns):
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(main)
+    time.sleep(0.05)  # what was left would have begun by now
+    assert list(marked(f"LASTCALL_IDEMPOTENCY_KEY={key}")) == []
+
+
 def test_a_command_knows_its_idempotency_key_and_no_provider_key(bash):
     environment = {**PLACE, "ANTHROPIC_API_KEY": "sk-1", "OPENAI_API_KEY": "sk-2", "GIT_TOKEN": "mine"}
     shown = bash("env", environment=environment, key="s:c").content.split("\n")
