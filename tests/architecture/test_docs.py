@@ -29,7 +29,7 @@ def ids(paths):
 
 def options_of_subcommands():
     found = set()
-    for path in (PACKAGE / "cli").glob("*.py"):
+    for path in [*(PACKAGE / "cli").glob("*.py"), *(ROOT / "bench").glob("*.py")]:
         found |= set(re.findall(r"\"(--[a-z][\w-]+)\"", path.read_text("utf-8")))
     return found
 
