@@ -312,7 +312,7 @@ def _guard(draft: Draft, verdict: Accepted, contract: Contract) -> Accepted | Re
     if wrapped is not None and state.policy.guards_degenerate and not state.sent_back_for(WRAPPED):
         hint = "send what is in it as the whole input; if the key is meant, send the same again"
         return Rejected((Problem(wrapped.path, WRAPPED, wrapped.message, {"hint": hint}),), 1)
-    rejected = tuple(a for a in state.attempts if a.verdict is VerdictKind.REJECTED)
+    rejected = [a for a in state.attempts if a.verdict is VerdictKind.REJECTED]
     if not state.policy.guards_degenerate or not rejected:
         return verdict
     drafts, problems = tuple(a.draft for a in rejected), tuple(a.problems for a in rejected)

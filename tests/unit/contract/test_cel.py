@@ -113,3 +113,20 @@ def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch):
 def test_a_rule_that_nests_deeply_is_told_not_fatal():
     (problem,) = cel_rule("(" * 3000 + "true" + ")" * 3000).problems({})
     assert "could not be evaluated" in problem.message
+
+
+def test_a_rule_that_takes_too_many_steps_is_told_so():
+    (problem,) = cel_rule("n.all(x, s + s != s)").problems({"n": list(range(2_000)), "s": "x" * 100_000})
+    assert "it takes more than 1000000 steps" in problem.message
+
+
+@pytest.mark.parametrize("expression", ["missing || missing", "false || n", "true && 1"])
+def test_a_side_that_is_in_error_or_no_truth_value_is_told_unless_the_other_decides(expression):
+    assert len(cel_rule(expression).problems({"n": 1})) == 1
+
+
+@pytest.mark.parametrize(
+    "expression", ["true || n", "missing || true", "!(false && n)", "!(false || false)", "true && true"]
+)
+def test_one_decisive_side_is_enough(expression):
+    assert cel_rule(expression).problems({"n": 1}) == ()

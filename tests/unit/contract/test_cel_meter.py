@@ -107,3 +107,9 @@ def test_a_sum_is_exact_and_paid_for():
     meter = Meter(100)
     assert meter.total([Fraction(1, 10), Fraction(2, 10)]) == Fraction(3, 10)
     assert meter.left < 100
+
+
+def test_a_method_that_there_is_not_is_told_by_name():
+    (problem,) = cel_rule("name.nothing(1)").problems({"name": "x"})
+    assert "undeclared reference to 'nothing'" in problem.message
+    assert cel_rule("name.startsWith('x') && size(name) == 1").problems({"name": "x"}) == ()

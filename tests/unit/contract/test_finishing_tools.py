@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from lastcall.contract.finishing_tools import DeclineWords, decline_tool, finish_tool, is_finishing, read_decline
+from lastcall.contract.finishing_tools import (
+    NAMES,
+    DeclineWords,
+    decline_tool,
+    finish_tool,
+    is_finishing,
+    is_revision,
+    read_decline,
+)
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.tools import Arguments, Unreadable, UnreadableCause
 
@@ -58,3 +66,9 @@ def test_a_decline_that_does_not_say_why_is_not_heard(arguments, path, keyword):
     problem = read_decline(arguments)
     assert isinstance(problem, Problem)
     assert (problem.path, problem.keyword) == (path, keyword)
+
+
+def test_a_revision_is_known_by_its_name_and_finishes_only_where_it_is_on_offer():
+    assert [is_revision(name) for name in NAMES] == [False, False, True]
+    assert is_finishing("RevisedOutput", declines=False, revises=True)
+    assert not is_finishing("RevisedOutput", declines=True)

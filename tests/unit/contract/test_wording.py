@@ -259,3 +259,22 @@ def test_an_object_that_fits_its_schema_is_not_said_to_miss_it():
     )
     mixed = Rejected((Problem("", "rule", "must be 2"), Problem("/a", "type", "must be string")), 2)
     assert wording.rejection(mixed, Profile.NATIVE).startswith("The output does not match the schema. Correct these")
+
+
+def test_a_large_draft_names_the_shorter_way_and_small_ones_do_not():
+    verdict = Rejected((Problem("/a", "type", "must be integer"),), 1)
+    way = "call RevisedOutput with base 2"
+    assert way in wording.rejection(verdict, Profile.NATIVE, kept=2)
+    assert way in wording.rejection(verdict, Profile.NATIVE, kept=2, repeats=2)
+    assert way in wording.held_back(1, kept=2)
+    assert "RevisedOutput" not in wording.rejection(verdict, Profile.NATIVE) + wording.held_back(1)
+    many = Rejected(tuple(Problem(f"/{n}", "type", "m" * 900) for n in range(50)), 50)
+    words = wording.rejection(many, Profile.NATIVE, kept=2)
+    assert len(words.encode()) <= 4096
+    assert way in words
+
+
+def test_what_is_wrong_with_a_revision_is_not_said_of_the_output():
+    words = wording.rejection(Rejected((Problem("/base", "patch", "no"),), 1), Profile.NATIVE)
+    assert words.startswith("The revision was not applied, and the draft is as it was.")
+    assert words.endswith("- /base: no")

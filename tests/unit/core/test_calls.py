@@ -474,3 +474,11 @@ def test_the_references_own_refusal_of_an_input_keeps_its_words():
 
     wrong = WrongInput("must be object")
     assert _without_secrets(contract_of(MARKED), "[]", wrong) == wrong
+
+
+def test_a_revision_that_makes_no_whole_is_rejected_where_it_stands():
+    play = run()
+    play.reply(finish("c1", '{"title":"' + "long words " * 500 + '","count":"3"}'))
+    (words,) = contents(play.reply(call("c2", "RevisedOutput", '{"base":9,"patch":[]}')))
+    assert "/base: there is no kept draft" in words
+    assert (play.verdicts, play.state.attempts[1].sent) == (["rejected", "rejected"], '{"base":9,"patch":[]}')
