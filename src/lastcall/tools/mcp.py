@@ -297,7 +297,7 @@ async def _watched(transport: Any, gone: anyio.Event) -> AsyncIterator[Any]:
 
 def back_off_s(deaths: int) -> float:
     """How long a server that has ended so often without an answer in between stays ended: at first not at all."""
-    return min(_BACK_OFF_S * (2 ** min(deaths, 10) - 1), _MAX_BACK_OFF_S)
+    return min(_BACK_OFF_S * ((1 << min(deaths, 10)) - 1), _MAX_BACK_OFF_S)
 
 
 async def _cancel_when(event: anyio.Event, scope: anyio.CancelScope) -> None:
