@@ -403,7 +403,10 @@ class World:
         request, feature = self.request(), self.tape.pick("strict", "tools")
         heard = self.hears(request)
         if heard and self.truth.summing:
-            self.truth.open = 0 if feature == "tools" else self.truth.open
+            if feature == "tools":
+                self.truth.open = 0
+            else:
+                self.take_back(())
         elif heard:
             self.take_back(())
             if feature == "tools":

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from lastcall.core import records as r
 from lastcall.core.history import close_messages
 from lastcall.core.repeats import remembered
+from lastcall.core.shortened import compacted, summary_said
 from lastcall.core.spending import paid, paid_in_vain
 from lastcall.core.state import Entry, Reply, RunState, Said, Summing, Told
 from lastcall.nouns.hooks import HookPoint
@@ -99,10 +100,9 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
             known = frozenset(b.call_id for m in record.messages for b in m.blocks if isinstance(b, ToolCall))
             return replace(state, messages=record.messages, pending=(), call_ids=state.call_ids | known)
         case r.SummarySaid():
-            summing = state.summing or Summing()
-            return replace(state, summing=replace(summing, text=f"{summing.text}{record.text}\n"))
+            return summary_said(state, record)
         case r.Compacted():
-            return _compacted(state, record)
+            return compacted(state, record)
         case r.HooksAsked():
             asked = (*state.hooking, (record.point, record.call_id))
             return replace(state, hooking=asked, stop_asked=state.stop_asked or record.point is HookPoint.STOP)
@@ -177,22 +177,6 @@ def _asked(state: RunState, record: r.Asked) -> RunState:
         stop_asked=False,
         summing=Summing(record.refused_size) if sums else None,
         voided=state.voided + sums,
-    )
-
-
-def _compacted(state: RunState, record: r.Compacted) -> RunState:
-    sizes = [size for size in (state.room, record.refused_size) if size is not None]
-    waited = state.summing is not None
-    return replace(
-        state,
-        messages=record.messages,
-        left_out=(*state.left_out, *state.messages),
-        room=min(sizes, default=None),
-        filled=0,
-        summing=None,
-        lost_summaries=state.lost_summaries + (waited and not record.summarized),
-        squeezed=state.squeezed or record.refused_size is not None,
-        reply=Reply() if waited else state.reply,
     )
 
 

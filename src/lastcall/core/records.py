@@ -88,6 +88,7 @@ class SummarySaid(Struct, frozen=True, tag=True):
 
     request: int
     text: str
+    message_id: MessageId = MessageId("")
 
 
 class ReplyBegan(Struct, frozen=True, tag=True):

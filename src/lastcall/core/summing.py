@@ -22,7 +22,7 @@ from lastcall.core.evolve import TOOLS
 from lastcall.core.limits import leaves_room_for_more
 from lastcall.core.state import RunState
 from lastcall.core.step import Draft
-from lastcall.nouns.ids import Uuid
+from lastcall.nouns.ids import MessageId, Uuid
 from lastcall.nouns.messages import Message, TextBlock, UserMessage
 from lastcall.nouns.request import Choice, ModelRequest, Purpose
 from lastcall.nouns.result import Failed, FailureKind
@@ -97,8 +97,8 @@ def heard(draft: Draft, event: e.Heard) -> bool:
         case e.ReplyStarted():
             draft.note(r.ReplyBegan(event.request, event.message_id, event.model, event.usage))
         case e.BlockEnded():
-            if isinstance(event.block, TextBlock):
-                draft.note(r.SummarySaid(event.request, event.block.text))
+            text = event.block.text if isinstance(event.block, TextBlock) else ""
+            draft.note(r.SummarySaid(event.request, text, event.message_id))
         case e.ReplyEnded():
             draft.note(notes.reply_closed(event, cut=False, counted=True))
             whole = event.stop_reason in _WHOLE
@@ -107,18 +107,23 @@ def heard(draft: Draft, event: e.Heard) -> bool:
             draft.note(notes.request_lost(event, goes_on=False))
             _conclude(draft, "")
         case e.Retrying():
-            draft.note(notes.retry_noted(event, event.retracted))
+            draft.note(notes.retry_noted(event, _taken_back(draft, event.retracted)))
         case e.FellBack():
-            draft.note(notes.fallback_noted(event, event.retracted))
+            draft.note(notes.fallback_noted(event, _taken_back(draft, event.retracted)))
         case e.ChannelChanged():
             if event.feature == TOOLS:  # which it does not use; the next turn will tell what that means
                 draft.note(r.RequestLost(event.request, Failed(FailureKind.BAD_REQUEST, event.detail), Uuid("")))
                 _conclude(draft, "")
             else:
-                draft.note(notes.feature_dropped(event, ()))
+                draft.note(notes.feature_dropped(event, _taken_back(draft, ())))
         case _:
             assert_never(event)
     return draft.state.summing is None
+
+
+def _taken_back(draft: Draft, named: tuple[MessageId, ...]) -> tuple[MessageId, ...]:
+    """The summary begins anew: what was said of it is void."""
+    return tuple(dict.fromkeys((*named, *draft.state.reply.message_ids)))
 
 
 def _conclude(draft: Draft, summary: str) -> None:

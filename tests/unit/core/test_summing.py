@@ -68,7 +68,7 @@ def test_the_summary_takes_the_place_of_what_is_left_out_and_the_turn_is_asked_f
     play = asked_for_summary()
     before = play.state.messages
     records = play.reply(ThinkingBlock("hm"), SUMMARY, usage=Usage(500, 60))
-    assert kinds(records) == ["ReplyBegan", "SummarySaid", "ReplyClosed", "Compacted", "Asked"]
+    assert kinds(records) == ["ReplyBegan", "SummarySaid", "SummarySaid", "ReplyClosed", "Compacted", "Asked"]
     assert long_run_words.shown(SUMMARY) in texts(play)
     assert "the task" in texts(play)
     assert any("Read ×" in t for t in texts(play))
@@ -170,6 +170,16 @@ def test_a_retry_and_a_fallback_begin_the_summary_anew():
     play.starts("msg_b")
     play.says("another")
     play.hear(e.FellBack(play.state.asked, "m", "n", "overloaded", "uuid", ("msg_b",), Usage(5, 1)))
+    play.reply(SUMMARY)
+    assert long_run_words.shown(SUMMARY) in texts(play)
+
+
+def test_a_message_that_was_taken_back_speaks_no_more_in_it():
+    play = asked_for_summary()
+    play.starts("msg_a")
+    play.says("half a sum")
+    play.hear(e.Retrying(play.state.asked, 1, 10, 5, OVERLOADED, (), "m"))
+    assert play.hear(e.ReplyEnded(play.state.asked, "msg_a", "end_turn", Usage(1, 1))) == []
     play.reply(SUMMARY)
     assert long_run_words.shown(SUMMARY) in texts(play)
 

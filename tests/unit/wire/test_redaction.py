@@ -132,7 +132,7 @@ M = "[redacted:environment]"
         ),
         (r.Ended(GaveUp(SECRET)), r.Ended(GaveUp(M))),
         (r.Noted((SECRET, "b")), r.Noted((M, "b"))),
-        (r.SummarySaid(1, SECRET), r.SummarySaid(1, M)),
+        (r.SummarySaid(1, SECRET, SECRET), r.SummarySaid(1, M, SECRET)),
     ],
 )
 def test_each_record_is_hidden_where_it_holds_words(record, hidden):
