@@ -7,7 +7,7 @@ import threading
 import httpx2
 import pytest
 
-from server_tools import Endpoint, Server, body, events, good
+from server_tools import SCHEMA, Endpoint, Server, body, events, good
 
 pytestmark = pytest.mark.slow
 
@@ -86,14 +86,15 @@ def test_a_run_that_was_cancelled_while_the_server_was_down_does_not_go_on(serve
     assert server.ended(run_id)["outcome"] in {"cancelled", "answered"}
 
 
-def test_a_terminated_server_finishes_what_it_can(server):
+def test_a_terminated_server_finishes_what_it_can(endpoint, tmp_path):
     found = {}
-    waiting = threading.Thread(target=lambda: found.update(answer=server.run(good(), delay_s=0.2)))
-    waiting.start()
-    while not server.client.get("/v1/runs").json()["runs"]:
-        pass
-    assert server.stop() == 0
-    waiting.join()
+    with Server(tmp_path, endpoint, "--drain", "30") as server:
+        waiting = threading.Thread(target=lambda: found.update(answer=server.run(good(), delay_s=0.3)))
+        waiting.start()
+        while not server.client.get("/v1/runs").json()["runs"]:
+            pass
+        assert server.stop() == 0
+        waiting.join()
     assert found["answer"].json()["structured_output"] == {"n": 3}
 
 
@@ -125,6 +126,27 @@ def test_a_server_that_goes_down_takes_nothing_new(server, endpoint):
             answer = client.post("/v1/runs", json=body(good(), wait=False))
         assert (answer.status_code, answer.json()["lastcall"]["code"]) == (503, "going_down")
     assert server.process.wait(30) == 0
+
+
+def test_a_vendors_run_with_a_key_goes_on_and_answers_whoever_asks_again(server, endpoint):
+    message = {"role": "user", "content": body(good(), delay_s=1, id="w")["prompt"]}
+    config = {"format": {"type": "json_schema", "schema": SCHEMA}}
+    content = {"model": "haiku", "max_tokens": 100, "messages": [message], "output_config": config}
+    headers = {"idempotency-key": "vendor"}
+
+    def ask():
+        with pytest.raises(httpx2.HTTPError):
+            server.client.post("/v1/messages", json=content, headers=headers)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    while not endpoint.asked["w", 0]:
+        pass
+    server.kill()
+    asking.join()
+    server.start()
+    answer = server.client.post("/v1/messages", json=content, headers=headers)
+    assert (answer.status_code, answer.json()["content"][0]["text"]) == (200, '{"n":3}')
 
 
 def test_a_vendors_run_that_was_cut_off_is_closed(server, endpoint):

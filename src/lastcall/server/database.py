@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import unquote, urlsplit
 
-from lastcall.errors import BadConfig, LastcallError, MissingExtra
+from lastcall.errors import BadConfig, JournalError, MissingExtra
 from lastcall.journal.store import make_private_directory
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _WAIT_S: Final = 10
 """How long a statement waits for another process's lock."""
 
 
-class StorageError(LastcallError):
+class StorageError(JournalError):
     """The database cannot be used now. What was being written counts as never written."""
 
     code = "storage"

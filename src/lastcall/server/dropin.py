@@ -16,6 +16,7 @@ from functools import partial
 from typing import Final
 
 import anyio
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -77,7 +78,8 @@ class DropIn:
         principal = await self._doors.enter(request.headers)
         wanted = vendor.read(read_exact(await request.body()))
         key = idempotency_key(request)
-        row = await taken(self._house, wanted.order, principal, key)
+        order = replace(wanted.order, kept=key is not None)
+        row = await taken(self._house, order, principal, key)
         headers = {RUN_HEADER: row.run_id, "request-id": row.run_id, "x-request-id": row.run_id}
         try:
             ended = await awaited(self._house, row, request, self._house.settings.hold_s if wanted.stream else math.inf)
