@@ -22,6 +22,8 @@ from lastcall.nouns.attachment import Problem
 
 MOST_LINES: Final = 3_000
 """A text of more lines is shown up to here."""
+MOST_CHARACTERS: Final = 200_000
+"""And up to here."""
 _LONGEST: Final = 2_000
 """Characters of one line that are shown."""
 _KEPT_AROUND: Final = 3
@@ -52,17 +54,20 @@ class Placed(Struct, frozen=True):
 
 
 def lay_out(text: str) -> Placed:
-    """The text as lines, `MOST_LINES` at most (`left_out` counts the others)."""
+    """The text as lines, so many as a page can hold (`left_out` counts the others)."""
     if isinstance(read_json(text, numbers="exact", max_bytes=_MAX_BYTES), JsonFault):
         rows: list[_Row] = [(0, row, None) for row in text.split("\n")]
     else:
         rows = list(_rows(text))
-    kept = rows[:MOST_LINES]
-    return Placed(
-        tuple(Line(depth, _cut(row)) for depth, row, _ in kept),
-        tuple(path for _, _, path in kept),
-        len(rows) - len(kept),
-    )
+    kept: list[Line] = []
+    size = 0
+    for depth, row, _ in rows[:MOST_LINES]:
+        kept.append(Line(depth, _cut(row)))
+        size += len(kept[-1].text)
+        if size > MOST_CHARACTERS:
+            break
+    paths = tuple(path for _, _, path in rows[: len(kept)])
+    return Placed(tuple(kept), paths, len(rows) - len(kept))
 
 
 def mark(placed: Placed, problems: Sequence[Problem]) -> tuple[tuple[Line, ...], tuple[str, ...]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import assert_never
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
@@ -47,6 +47,9 @@ from lastcall.viewer.entries import (
 from lastcall.viewer.layout import lay_out
 from lastcall.viewer.schema_tree import contract_facts
 from lastcall.wire.journal import JournalStep
+
+_PROMPT: Final = 2_000
+_NAME: Final = 200
 
 
 class Story:
@@ -193,18 +196,22 @@ class Story:
         self._session_changed = True
 
     def _began(self, record: r.Started) -> None:
-        self._runs.append(RunFacts(number=len(self._runs) + 1, prompt=telling.prompt(record.blocks), at=record.at))
+        prompt = telling.prompt(record.blocks)
+        shown = telling.shorten(prompt, _PROMPT)
+        self._runs.append(RunFacts(number=len(self._runs) + 1, prompt=shown, at=record.at))
         self._changed_runs[len(self._runs) - 1] = None
         self._turn, self._attempts = 0, Ledger()
-        self._add("prompt", "Prompt", parts=_prose(telling.prompt(record.blocks)), open=True)
+        self._add("prompt", "Prompt", parts=_prose(prompt), open=True)
 
     def _ended(self, outcome: Outcome) -> None:
         words, tone = telling.outcome_words(outcome)
         for n in self._changed_or_pending():
             self._change(n, pending=False)
-        self._add("end", words, reason(outcome), tone=tone)
+        why = reason(outcome)
+        short = telling.sentence(why)
+        self._add("end", words, short, tone=tone, parts=() if short == why else _prose(why))
         self._run(
-            outcome=outcome_name(outcome), ended_at=self._at, word=words, tone=tone, reason=reason(outcome),
+            outcome=outcome_name(outcome), ended_at=self._at, word=words, tone=tone, reason=short,
             answer=self._answer(outcome),
         )  # fmt: skip
 
@@ -214,7 +221,7 @@ class Story:
     def _answer(self, outcome: Outcome) -> Part | None:
         match outcome:
             case Answered(attachment=None, text=text) | GaveUp(text=text):
-                return Part(form=Form.PROSE, label="The answer", text=text) if text else None
+                return telling.prose("The answer", text) if text else None
             case Answered(attachment=attachment):
                 assert attachment is not None
                 placed = lay_out(attachment.text)
@@ -249,7 +256,13 @@ class Story:
         kind, title, summary, parts, opened = telling.block(record.block)
         call = record.block if isinstance(record.block, ToolCall) else None
         place = self._add(
-            kind, title, summary, name=call.name if call else "", parts=parts, open=opened, pending=call is not None
+            kind,
+            title,
+            summary,
+            name=call.name[:_NAME] if call else "",
+            parts=parts,
+            open=opened,
+            pending=call is not None,
         )
         self._messages.setdefault(record.message_id, []).append(place)
         if call is not None:
@@ -268,7 +281,7 @@ class Story:
     def _lost(self, record: r.RequestLost) -> None:
         self._spend(record.usage, None)
         place = self._turn_places.get(record.request)
-        summary = reason(record.failure)
+        summary = telling.sentence(reason(record.failure))
         if place is not None:
             self._change(place, took_ms=record.took_ms, word="broke off", tone=Tone.BAD, summary=summary, pending=False)
         else:

@@ -20,6 +20,8 @@ from lastcall.viewer.layout import Placed, lay_out, mark
 
 LONGEST: Final = 40_000
 """Characters of one text that a page shows."""
+SENTENCE: Final = 400
+"""Characters of what should be a sentence."""
 _SUMMARY: Final = 160
 
 _VERDICTS: Final = {
@@ -57,6 +59,7 @@ _NUDGES: Final = {
     r.NudgeKind.INTERRUPT: "Told that it was interrupted",
     r.NudgeKind.REPEATING: "Told that it goes in circles",
 }
+_LETTERS: Final = "characters"
 Told = tuple[str, str]
 """Title and summary."""
 
@@ -122,7 +125,7 @@ def _input(arguments: Arguments | Unreadable) -> tuple[str, Part]:
         case Arguments(text=text):
             return shorten(text), json_part("Input", lay_out(text), text=text)
         case Unreadable(text=text, message=message, offset=offset):
-            return shorten(message), Part(form=Form.CODE, label="Input, unreadable", text=text, at=offset)
+            return shorten(message), code("Input, unreadable", text, at=offset)
         case _:
             assert_never(arguments)
 
@@ -152,7 +155,7 @@ def spent(usage: Usage, cost_usd: Decimal | None) -> tuple[str, ...]:
 def answer(result: ToolResult) -> Part:
     """What a tool answered."""
     if result.blocks:
-        return json_part("Answer", lay_out(shorten(result.content, LONGEST)), text="")
+        return json_part("Answer", lay_out(result.content))
     return code("Answer", result.content)
 
 
@@ -175,7 +178,7 @@ def draft_parts(attempt: Attempt, placed: Placed, stopped: int | None) -> tuple[
         words = tuple(problem.message for problem in attempt.problems)
         return (
             Part(form=Form.POINTS, label="Problems", points=words),
-            Part(form=Form.CODE, label="What was sent", text=shorten(attempt.draft, LONGEST), at=stopped),
+            code("What was sent", attempt.draft, at=stopped),
         )
     lines, loose = mark(placed, attempt.problems)
     parts = (Part(form=Form.POINTS, label="Problems", points=loose),) if loose else ()
@@ -194,7 +197,7 @@ def check_parts(checks: Sequence[CheckVerdict]) -> tuple[Part, ...]:
 def retry(record: r.RetryNoted) -> Told:
     """A transport's retry."""
     wait = f", after {record.delay_ms / 1000:.1f} s"
-    return f"Retry {record.attempt} of {record.max_retries}", f"{reason(record.failure)}{wait}"
+    return f"Retry {record.attempt} of {record.max_retries}", f"{sentence(reason(record.failure))}{wait}"
 
 
 def fallback(record: r.FallbackNoted) -> Told:
@@ -205,13 +208,13 @@ def fallback(record: r.FallbackNoted) -> Told:
 
 def dropped(record: r.FeatureDropped) -> Told:
     """A feature that the deployment does not have."""
-    return "Asked again without a feature", f"{record.feature}: {record.detail}"
+    return "Asked again without a feature", sentence(f"{record.feature}: {record.detail}")
 
 
 def decline(record: r.DeclineHeard) -> Told:
     """The decline tool was called."""
     missing = f" Missing: {', '.join(record.missing)}." if record.missing else ""
-    return ("Declined" if record.accepted else "Declined, and was challenged"), f"{record.reason}{missing}"
+    return ("Declined" if record.accepted else "Declined, and was challenged"), sentence(f"{record.reason}{missing}")
 
 
 def nudge(record: r.Nudged) -> Told:
@@ -221,7 +224,7 @@ def nudge(record: r.Nudged) -> Told:
 
 def warning(told: RunWarning) -> str:
     """A warning with its place."""
-    return f"{told.path}: {told.message}" if told.path else told.message
+    return sentence(f"{told.path}: {told.message}" if told.path else told.message)
 
 
 def limit(record: r.LimitNoted) -> Told:
@@ -240,7 +243,7 @@ def hooks(record: r.HooksHeard) -> str:
     told += [f"told the model: {text}" for text in verdict.context]
     if verdict.halt is not None:
         told.append(f"ended the run {verdict.halt}".strip())
-    return "; ".join(told)
+    return sentence("; ".join(told))
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------
@@ -248,12 +251,13 @@ def hooks(record: r.HooksHeard) -> str:
 
 def prose(label: str, text: str) -> Part:
     """Text to be read."""
-    return _text(Form.PROSE, label, text)
+    return Part(form=Form.PROSE, label=label, text=text[:LONGEST], left_out=max(0, len(text) - LONGEST), unit=_LETTERS)
 
 
-def code(label: str, text: str) -> Part:
-    """Text whose columns matter."""
-    return _text(Form.CODE, label, text)
+def code(label: str, text: str, *, at: int | None = None) -> Part:
+    """Text whose columns matter; `at` is where reading it stopped."""
+    left_out = max(0, len(text) - LONGEST)
+    return Part(form=Form.CODE, label=label, text=text[:LONGEST], at=at, left_out=left_out, unit=_LETTERS)
 
 
 def json_part(label: str, placed: Placed, *, text: str = "") -> Part:
@@ -262,8 +266,9 @@ def json_part(label: str, placed: Placed, *, text: str = "") -> Part:
     return Part(form=Form.JSON, label=label, lines=placed.lines, text=copy, left_out=placed.left_out, unit="lines")
 
 
-def _text(form: Form, label: str, text: str) -> Part:
-    return Part(form=form, label=label, text=text[:LONGEST], left_out=max(0, len(text) - LONGEST), unit="characters")
+def sentence(text: str) -> str:
+    """What should be a sentence, cut where it is none."""
+    return shorten(text, SENTENCE)
 
 
 def shorten(text: str, length: int = _SUMMARY) -> str:

@@ -68,6 +68,13 @@ def test_long_texts_and_lines_are_cut_and_say_so():
     assert line.text.endswith("\u2026 (3,002 more characters)")
 
 
+def test_a_text_of_many_long_lines_is_cut_too():
+    placed = lay_out(json.dumps(["x" * 1_990] * 1_000))
+    assert len(placed.lines) < 110
+    assert len(placed.lines) + placed.left_out == 1_002
+    assert len(placed.paths) == len(placed.lines)
+
+
 def marks(text, *problems):
     lines, loose = mark(lay_out(text), [Problem(*p) for p in problems])
     return [(line.text, line.marks) for line in lines if line.marks], loose

@@ -7,6 +7,7 @@ from functools import reduce
 
 import pytest
 from hypothesis import given, settings
+from msgspec import convert
 
 from hostile_world import Tape, World
 from journals import BEGAN, Writer
@@ -35,6 +36,8 @@ from lastcall.viewer.entries import Form, Tone
 from lastcall.viewer.story import Story
 from lastcall.wire.journal import JournalStep, decode_line
 from property_tapes import TAPES
+
+SUMMARY = convert({"type": "SummarySaid", "request": 1, "message_id": "m", "text": "In short"}, r.SummarySaid)
 
 
 def told(content, story=None):
@@ -207,7 +210,7 @@ def test_checks_that_came_before_their_attempt_are_told_with_it():
         (r.HooksHeard(HookPoint.STOP, "", HookVerdict(("wait",))), "hook", "Hook Stop", "wait"),
         (r.Compacted(()), "note", "History made shorter", "0 messages go on to the model."),
         (r.Imported(()), "note", "History taken over", "0 messages from elsewhere."),
-        (r.SummarySaid(1, "In short"), "note", "Summary", "In short"),
+        (SUMMARY, "note", "Summary", "In short"),
     ],
 )  # fmt: skip
 def test_what_happens_between_turns_is_a_row(record, kind, title, summary):
@@ -335,3 +338,19 @@ def test_whatever_the_world_does_a_story_says_what_the_machine_says(data):
     assert not story.over or [e for e in entries.values() if e.pending and e.run == run.number] == []
     for dot in run.attempts:
         assert entries[dot.place].title == f"Attempt {dot.n}"
+
+
+def test_endless_words_where_a_sentence_should_be_do_not_fill_the_page():
+    endless = "w" * 100_000
+    w = Writer()
+    content = w.opened() + w.prompt(endless) + w.tool(endless, {}, endless) + w.step(
+        r.DeclineHeard("c", endless, (endless,), True), r.Warned(RunWarning("x", endless)), r.FeatureDropped(2, "f", endless),
+        r.RetryNoted(2, 1, 1, 1, Failed(FailureKind.SERVER, endless)), r.HooksHeard(HookPoint.STOP, "", HookVerdict((endless,))),
+        r.Ended(Declined(endless)),
+    )  # fmt: skip
+    changes = whole(content)
+    assert max(len(e.summary) + len(e.name) + len(e.title) for e in changes.entries) < 1_000
+    [run] = changes.runs
+    assert len(run.reason) <= 400
+    assert len(run.prompt) <= 2_000
+    assert changes.entries[-1].parts[0].left_out > 50_000

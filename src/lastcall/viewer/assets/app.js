@@ -184,15 +184,25 @@ const follow_session = async (id) => {
     await new Promise((resume) => { setTimeout(resume, wait); });
   }
 };
+const LOOK_MS = 3000;
 const show_runs = async () => {
   view.stream?.abort();
   view.session = null;
   document.title = "Runs \u2013 lastcall";
   try {
     const listing = values.source.kind === "served" ? await source.listing() : (values.listing ?? { runs: [] });
-    if (view.shown === "runs") fill(main, runs_of(listing, () => {}));
+    if (view.shown !== "runs") return;
+    const list = runs_of(listing);
+    fill(main, list.box);
+    while (values.source.kind === "served") {
+      await new Promise((resume) => { setTimeout(resume, LOOK_MS); });
+      if (!main.contains(list.box)) return;
+      if (document.visibilityState === "visible") list.update(await source.listing());
+    }
   } catch (error) {
+    if (view.shown !== "runs") return;
     if (error instanceof Refused) fill(main, ask_token(route));
+    else if (main.querySelector(".runs")) announce("The server does not answer. Load the page again.");
     else fill(main, el("h1", null, "The list cannot be shown"), el("p", null, String(error instanceof Error ? error.message : error)));
   }
 };
@@ -257,7 +267,7 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
   const typing = target.matches("input, select, textarea");
-  if (event.key === "Escape" && typing) { target.blur(); return; }
+  if (event.key === "Escape" && typing) { event.preventDefault(); target.blur(); return; } // the words stay
   if (typing || event.ctrlKey || event.metaKey || event.altKey || help.open) return;
   const act = KEYS[event.key];
   if (act) { event.preventDefault(); view.follow = false; act(); }

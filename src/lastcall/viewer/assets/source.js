@@ -45,6 +45,8 @@ class Source_ {
 }
 /** Ask for a token and keep it for this tab. @param {() => void} then @returns {HTMLElement} */
 const ask_token = (then) => {
+  let before = null;
+  try { before = sessionStorage.getItem(TOKEN); } catch { /* none kept */ }
   const input = /** @type {HTMLInputElement} */ (el("input", { type: "password", autocomplete: "off", "aria-label": "Token" }));
   const button = el("button", { type: "button" }, "Look");
   const take = () => {
@@ -54,5 +56,6 @@ const ask_token = (then) => {
   button.addEventListener("click", take);
   input.addEventListener("keydown", (event) => { if (event.key === "Enter") take(); });
   queueMicrotask(() => input.focus());
-  return el("div.card.ask", null, el("h1", null, "A token, please"), el("p", null, "This server shows runs to those who have one. It stays in this tab."), el("div.filters", null, input, button));
+  return el("div.card.ask", null, el("h1", null, "A token, please"), el("p", null, "This server shows runs to those who have one. It stays in this tab."),
+    before ? el("p.file-note", { role: "alert" }, "The last token was not accepted.") : null, el("div.filters", null, input, button));
 };
