@@ -33,6 +33,7 @@ from lastcall.core.events import (
     Prompted,
     ProviderEvent,
     ReplyEnded,
+    ReplyStarted,
     ToolFinished,
 )
 from lastcall.core.evolve import evolve
@@ -232,6 +233,8 @@ class Driver:
         self._requests.pop(number, None)
 
     async def _priced(self, event: ProviderEvent) -> Event | Progress:
+        if isinstance(event, ReplyStarted) and self._ports.prepare is not None and self._tasks is not None:
+            self._tasks.start_soon(self._ports.prepare)
         if isinstance(event, ReplyEnded) and event.cost_usd is None:
             model = self.state.reply.model or self._ports.provider.deployment.model
             cost, window = await self._ports.price(model, event.usage), await self._ports.window(model)

@@ -103,5 +103,7 @@ class Ports(Struct, frozen=True):
     ask_hooks: AskHooks = no_hooks
     window: Window = no_window
     veil: Veil = NO_VEIL
+    prepare: Callable[[], Awaitable[None]] | None = None
+    """Begun with each reply: loads what its end will need."""
     forget: Callable[[], None] = lambda: None
     """Told when answers of tools are no longer in front of the model (taken back, left out)."""

@@ -49,18 +49,24 @@ class PriceList:
 
 async def _looked_up(look: Callable[[Unpack[_Ts]], _T], *asked: *_Ts) -> _T:
     """What the list says. Once it is loaded, that takes a tenth of a millisecond, which is less than a thread does."""
-    if getattr(sys.modules.get("genai_prices.data"), "providers", None) is not None:
+    if is_loaded():
         return look(*asked)
     return await anyio.to_thread.run_sync(look, *asked)
 
 
+def is_loaded() -> bool:
+    """Whether the list is there, so that a price costs next to nothing."""
+    return getattr(sys.modules.get("genai_prices.data"), "providers", None) is not None
+
+
 async def load_price_list() -> None:
-    """Import the list without blocking the loop."""
-    await anyio.to_thread.run_sync(_load, abandon_on_cancel=True)
+    """Load the list, unless it is there, without blocking the loop."""
+    if not is_loaded():
+        await anyio.to_thread.run_sync(_load, abandon_on_cancel=True)
 
 
 def _load() -> None:
-    import genai_prices  # noqa: F401, PLC0415 -- 0.2 s, in a thread
+    import genai_prices.data  # noqa: F401, PLC0415 -- 0.1 s, in a thread
 
 
 def _price(provider: str, model: str, usage: Usage) -> Decimal | None:

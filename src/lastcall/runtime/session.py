@@ -36,7 +36,7 @@ from lastcall.runtime.driver import Driver
 from lastcall.runtime.hooks import HookPlace, Hooks
 from lastcall.runtime.opening import open_state
 from lastcall.runtime.ports import Clock, Ports, Price, Publisher, Window, no_window
-from lastcall.runtime.prices import PriceList, no_price
+from lastcall.runtime.prices import PriceList, is_loaded, load_price_list, no_price
 from lastcall.runtime.toolkit import ToolKit
 from lastcall.runtime.veil import Veil, veil_of
 from lastcall.version import VERSION
@@ -202,6 +202,7 @@ def open_session(
         new_id=new_id,
         price=price_of(provider),
         window=_window_of(config, provider),
+        prepare=load_price_list if provider.deployment.provider in _PRICED and not is_loaded() else None,
         veil=veil,
         ask_hooks=hooks.ask,
     )

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from lastcall.contract import compile_contract
 from lastcall.contract.parse import schema_from_value
@@ -253,3 +254,17 @@ def test_a_run_cut_off_by_a_crash_goes_on_from_its_journal():
         result = anyio.run(go_on)
         assert isinstance(result.outcome, Answered), cut
         assert "Change" not in ran or not any(isinstance(x, r.ToolStarted) for rs in whole[:cut] for x in rs), cut
+
+
+def test_what_the_end_of_a_reply_needs_is_begun_with_its_beginning_and_holds_nothing_up():
+    begun, over = [], []
+
+    async def prepare():
+        begun.append(1)
+        await anyio.sleep(60)
+        over.append(1)
+
+    driver, _, _, _ = make([BAD, GOOD])
+    driver._ports = replace(driver._ports, prepare=prepare)
+    assert isinstance(run(driver).outcome, Answered)
+    assert (len(begun), over) == (2, [])
