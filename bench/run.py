@@ -2,7 +2,8 @@
 
     run.py                    everything, lastcall and the floor
     run.py --peers            with pydantic-ai, instructor and openai-agents, from PyPI, in an environment of their own
-    run.py --gate             fewer runs, in two minutes; exit code 1 when a ratio is over its bound
+    run.py --quick            fewer runs: a minute without peers
+    run.py --gate             the same; exit code 1 when a ratio is over its bound by a third
     run.py --write            also puts the table into docs/performance.md
     run.py --only throughput  only what has this in its name
 
@@ -59,10 +60,10 @@ class Row:
 
 
 class Bench:
-    def __init__(self, url: str, folder: str, *, peers: bool, gate: bool) -> None:
+    def __init__(self, url: str, folder: str, *, peers: bool, quick: bool) -> None:
         self.url = url
-        self.gate = gate
-        self.turns = 3 if gate else 5
+        self.quick = quick
+        self.turns = 3 if quick else 5
         self.peers_python = peers_python() if peers else ""
         self.contestants = (*OURS, *(PEERS if peers else ()))
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
@@ -124,7 +125,7 @@ class Bench:
             return self.heard()[0]["at"] - began
 
         rows = [self.command_start()]
-        if not self.gate:
+        if not self.quick:
             for contestant in self.contestants:
                 first_request(contestant)  # the first of each fills caches
             rows.append(self.race("cold start to the first request, Python (time)", first_request, milliseconds, None))
@@ -135,14 +136,14 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder, Endpoint() as endpoint:
             commands = commands_for(endpoint, folder)
             starts = {who: partial(seconds_to_first_request, commands[who], endpoint, folder) for who in OURS}
-            pairs = [(starts["floor"](), starts["lastcall"]()) for _ in range(9 if self.gate else 16)][1:]
+            pairs = [(starts["floor"](), starts["lastcall"]()) for _ in range(9 if self.quick else 16)][1:]
         floor, ours = (statistics.median(column) for column in zip(*pairs, strict=True))
         ratio = statistics.median(ours / floor for floor, ours in pairs)
         shown = {"floor": milliseconds(floor), "lastcall": milliseconds(ours)}
         return Row("cold start to the first request, command (time)", shown, {"lastcall": ratio}, FIRST_REQUEST_BOUND)
 
     def turns_cost(self) -> list[Row]:
-        lengths = (1, 50, 200) if self.gate else (1, 10, 50, 200)
+        lengths = (1, 50, 200) if self.quick else (1, 10, 50, 200)
         rows, totals = [], dict[int, dict[str, float]]()
         for turns in lengths:
             runs = max(1, 60 // turns)
@@ -167,7 +168,7 @@ class Bench:
         return rows
 
     def throughput(self) -> list[Row]:
-        runs = 300 if self.gate else 1000
+        runs = 300 if self.quick else 1000
         seconds: dict[str, float] = {}
 
         def a_run(contestant: str) -> float | None:
@@ -182,7 +183,7 @@ class Bench:
         return [row, Row("the same: runs a second (the most that waiting allows: 320)", shown)]
 
     def in_flight(self) -> list[Row]:
-        runs = 200 if self.gate else 500
+        runs = 200 if self.quick else 500
 
         def kilobytes(contestant: str) -> float | None:
             took = self.drive(contestant, "answer", 2000, runs, runs)
@@ -225,7 +226,7 @@ class Bench:
         return rows
 
     def resuming(self) -> list[Row]:
-        steps = 2_000 if self.gate else 10_000
+        steps = 2_000 if self.quick else 10_000
         took = self.child("lastcall", "resume.py", "--steps", steps)
         assert took is not None
         shown = {"floor": milliseconds(took["floor_s"]), "lastcall": milliseconds(took["ours_s"])}
@@ -307,13 +308,14 @@ def write(table: Sequence[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--gate", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--only", default="")
     chosen = parser.parse_args()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder, Service() as url:
-        bench = Bench(url, folder, peers=chosen.peers, gate=chosen.gate)
+        bench = Bench(url, folder, peers=chosen.peers, quick=chosen.quick or chosen.gate)
         for name, step in STEPS.items():
             if chosen.only in name:
                 print(f"{name} ...", file=sys.stderr, flush=True)
