@@ -29,7 +29,7 @@ def found(name: str, root: Path) -> list[str]:
     check = case["check"]
     out = _verdict_faults(case)
     if "batch" in check["outcome"]:
-        return ["there is no batch"]
+        return ["this plays single runs"]
     if "events" in case["input"]:
         return faults(check, play(case["input"], root, "--fallback-model", "haiku", answer=_taken_back))
     if not case["input"].get("model_replies") and "cli" not in case["input"] and "cli_variants" not in case["input"]:
