@@ -5,9 +5,9 @@ Must not go in here: choosing what goes in (`runtime.session`).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from decimal import Decimal
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 from msgspec import Struct
@@ -103,7 +103,7 @@ class Ports(Struct, frozen=True):
     ask_hooks: AskHooks = no_hooks
     window: Window = no_window
     veil: Veil = NO_VEIL
-    prepare: Callable[[], Awaitable[None]] | None = None
+    prepare: Callable[[], Coroutine[Any, Any, None]] | None = None
     """Begun with each reply: loads what its end will need."""
     forget: Callable[[], None] = lambda: None
     """Told when answers of tools are no longer in front of the model (taken back, left out)."""
