@@ -223,6 +223,14 @@ class Server:
         raise AssertionError(f"{run_id} is not over: {found}")
 
 
+def until(true, within_s=60):
+    """Wait for another process."""
+    ends = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < ends, "it did not come to that"
+        time.sleep(0.01)
+
+
 def events(lines):
     """Server-sent events as (id, kind, value), from an iterator of lines."""
     number, kind, data = None, None, []

@@ -7,7 +7,7 @@ import threading
 import httpx2
 import pytest
 
-from server_tools import SCHEMA, Endpoint, Server, body, events, good
+from server_tools import SCHEMA, Endpoint, Server, body, events, good, until
 
 pytestmark = pytest.mark.slow
 
@@ -28,8 +28,7 @@ def test_what_was_acknowledged_is_there_after_a_kill_and_goes_on(server, endpoin
     """Ten runs, each killed after its first attempt was answered: the second is asked for, the first never again."""
     say = ({"object": {"n": "x"}}, good(2))
     ids = [server.run(*say, delay_s=0.4, id=f"k{n}", wait=False).json()["run_id"] for n in range(10)]
-    while any(endpoint.asked[f"k{n}", 1] == 0 for n in range(10)):  # the first attempts are in the journals
-        pass
+    until(lambda: not any(endpoint.asked[f"k{n}", 1] == 0 for n in range(10)))  # the first attempts are in the journals
     server.kill()
     server.start()
     for n, run_id in enumerate(ids):
@@ -91,8 +90,7 @@ def test_a_terminated_server_finishes_what_it_can(endpoint, tmp_path):
     with Server(tmp_path, endpoint, "--drain", "30") as server:
         waiting = threading.Thread(target=lambda: found.update(answer=server.run(good(), delay_s=0.3)))
         waiting.start()
-        while not server.client.get("/v1/runs").json()["runs"]:
-            pass
+        until(lambda: server.client.get("/v1/runs").json()["runs"])
         assert server.stop() == 0
         waiting.join()
     assert found["answer"].json()["structured_output"] == {"n": 3}
@@ -102,8 +100,7 @@ def test_a_terminated_server_lets_go_of_the_rest_and_says_so(server, endpoint):
     found = {}
     waiting = threading.Thread(target=lambda: found.update(answer=server.run(good(), delay_s=2, id="rest")))
     waiting.start()
-    while not endpoint.asked["rest", 0]:
-        pass
+    until(lambda: endpoint.asked["rest", 0])
     assert server.stop() == 0
     waiting.join()
     answer = found["answer"]
@@ -140,8 +137,7 @@ def test_a_vendors_run_with_a_key_goes_on_and_answers_whoever_asks_again(server,
 
     asking = threading.Thread(target=ask)
     asking.start()
-    while not endpoint.asked["w", 0]:
-        pass
+    until(lambda: endpoint.asked["w", 0])
     server.kill()
     asking.join()
     server.start()
@@ -162,8 +158,7 @@ def test_a_vendors_run_that_was_cut_off_is_closed(server, endpoint):
 
     asking = threading.Thread(target=ask)
     asking.start()
-    while not endpoint.asked["v", 0]:
-        pass
+    until(lambda: endpoint.asked["v", 0])
     server.kill()
     asking.join()
     server.start()

@@ -251,3 +251,19 @@ def test_nothing_of_a_run_is_in_the_log(server):
     server.run({"object": {"n": "sesame"}}, good(), id="secret-prompt")
     assert "sesame" not in server.log
     assert "secret-prompt" not in server.log
+
+
+def test_the_page_finds_the_list_and_the_story_of_a_run(server):
+    run_id = server.run({"object": {"n": "sesame"}}, good(6), id="story").headers["lastcall-run"]
+    page = server.client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert '"base":"/v1"' in page.text
+    listed = server.client.get("/v1/stories").json()["runs"]
+    assert [(row["word"], row["tone"]) for row in listed if row["id"] == run_id] == [("Answered", "good")]
+    with server.client.stream("GET", f"/v1/stories/{run_id}") as answer:
+        (_, _, story), *more = events(answer.iter_lines())
+    assert more == []
+    assert story["session"]["session_id"] == run_id
+    assert "sesame" in str(story["entries"])
+    answer = server.client.get("/v1/stories/run_" + "0" * 32)
+    assert (answer.status_code, answer.json()["lastcall"]["code"]) == (404, "no_such_run")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
 
 from server.postgres import running_postgres
-from server_tools import Endpoint, Server, body, events, good
+from server_tools import Endpoint, Server, body, events, good, until
 
 pytestmark = pytest.mark.slow
 
@@ -86,8 +87,7 @@ def test_a_run_with_tools_whose_journal_is_elsewhere_says_so(tmp_path, endpoint,
     flags = ("--storage", storage, "--tools", "Read")
     with Server(tmp_path / "a", endpoint, *flags) as first, Server(tmp_path / "b", endpoint, *flags) as second:
         run_id = first.run(good(), delay_s=30, id="tools", tools=["Read"], wait=False).json()["run_id"]
-        while not endpoint.asked["tools", 0]:
-            pass
+        until(lambda: endpoint.asked["tools", 0])
         first.kill()
         ended = second.ended(run_id)
         assert (ended["outcome"], ended["status"]) == ("failed", 500)
@@ -105,3 +105,21 @@ def test_a_database_that_goes_away_is_told_as_such(tmp_path, endpoint):
         assert server.client.get("/readyz").status_code == 503
         assert server.client.get("/healthz").status_code == 200
         assert "Traceback" not in server.log
+
+
+def test_a_server_that_slept_through_its_lease_writes_nothing_any_more(two, endpoint):
+    """It is stopped in the middle of a run, which the other takes over; awake again, it finds the run gone."""
+    first, second = two
+    run_id = first.run({"object": {"n": "x"}}, good(2), delay_s=1, id="slept", wait=False).json()["run_id"]
+    until(lambda: endpoint.asked["slept", 0])
+    first.process.send_signal(signal.SIGSTOP)
+    ended = second.ended(run_id)
+    first.process.send_signal(signal.SIGCONT)
+    until(lambda: "lastcall_runs_here 0.0" in first.client.get("/metrics").text)
+    assert ended["result"]["structured_output"] == {"n": 2}
+    assert first.client.get(f"/v1/runs/{run_id}").json() == second.client.get(f"/v1/runs/{run_id}").json() == ended
+    with first.client.stream("GET", f"/v1/runs/{run_id}/events") as answer:
+        seen = list(events(answer.iter_lines()))
+    assert [number for number, _, _ in seen] == list(range(1, len(seen) + 1))
+    assert [kind for _, kind, _ in seen].count("result") == 1
+    assert "Traceback" not in first.log
