@@ -8,11 +8,30 @@ import pytest
 from playwright.sync_api import expect
 
 from journals import Writer
+from lastcall.core import records as r
+from lastcall.nouns.result import Attempt, CheckVerdict, Failed, FailureKind, Limit, RunWarning, VerdictKind
 from lastcall.viewer import charts
 from lastcall.viewer.markup import join, tag
 from lastcall.viewer.page import render_page
 
 AXE = (Path(__file__).parent / "vendor" / "axe-core-4.14.1.min.js").read_text("utf-8")
+
+
+def troubled():
+    """A run with a fallback, a retry, a decline, a warning, a nudge, a held object, and no end."""
+    w = Writer()
+    failure = Failed(FailureKind.RATE_LIMIT, "slow down", 429)
+    content = w.opened() + w.prompt("x") + w.rejected({"ticket": "x"}, ("/ticket", "pattern", "no"), asks=False)
+    content += w.step(r.FallbackNoted(1, "a", "b", "overloaded", "u", ("m1",)), r.RetryNoted(1, 1, 5, 800, failure))
+    content += w.step(
+        r.Warned(RunWarning("x", "odd", "/a")),
+        r.LimitNoted(Limit.TURNS, hit=False),
+        r.Nudged(r.NudgeKind.ENFORCE, "Go on."),
+    )
+    return content + w.step(
+        r.Attempted(Attempt(2, "c9", "m", VerdictKind.HELD, (), "{}")), r.Checked("c9", (CheckVerdict("a", False, "no", 1, "c9"),), False),
+        r.DeclineHeard("c8", "why", ("total",), False), r.Asked(2),
+    )  # fmt: skip
 
 
 def findings(page):
@@ -28,6 +47,15 @@ def test_the_page_of_a_run_breaks_no_rule(show, scheme, width):
     page = show(Writer().whole())
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
+    page.keyboard.press("o")
+    page.wait_for_timeout(200)
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nor_does_one_of_everything_that_can_go_wrong(show, scheme):
+    page = show(troubled())
+    page.emulate_media(color_scheme=scheme)
     page.keyboard.press("o")
     page.wait_for_timeout(200)
     assert findings(page) == []

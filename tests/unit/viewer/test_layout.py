@@ -53,6 +53,7 @@ def test_the_lines_together_are_the_value(value):
     assert len(placed.lines) == len(placed.paths)
 
 
+@settings(max_examples=60)
 @given(st.text(max_size=60))
 def test_what_is_no_json_stays_as_it_is(text):
     try:

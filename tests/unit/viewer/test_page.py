@@ -7,7 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastcall.viewer.markup import tag
@@ -45,6 +45,7 @@ class Read(HTMLParser):
         return [(attributes, text) for found, attributes, text in self.elements if found == name]
 
 
+@settings(max_examples=40)
 @given(json_values)
 def test_values_cannot_end_their_block_and_come_back_as_they_were(value):
     read = Read(render_page("t", tag("p", "x"), values=value))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import re
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from journals import Writer
@@ -39,6 +39,7 @@ def test_a_live_page_knows_where_to_ask_and_holds_no_secret():
     assert "connect-src &#39;self&#39;" in page
 
 
+@settings(max_examples=40)
 @given(st.text())
 def test_no_text_begins_another_event(text):
     event = event_of(Changes(runs=(RunFacts(number=1, prompt=text, at=0.0),)))

@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastcall.viewer.scales import axis_for, bins_of, figure
@@ -13,6 +13,7 @@ floats = st.floats(allow_nan=True, allow_infinity=True)
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)
 
 
+@settings(max_examples=60)
 @given(st.lists(floats, max_size=20), st.booleans(), st.booleans())
 def test_an_axis_holds_every_finite_value_between_rising_steps(values, zero, whole):
     axis = axis_for(values, zero=zero, whole=whole)
@@ -50,6 +51,7 @@ def test_a_value_lies_between_the_ends():
     assert (axis.place(0), axis.place(2.5), axis.place(10), axis.place(99)) == (0, 0.25, 1, 1)
 
 
+@settings(max_examples=60)
 @given(st.lists(finite, max_size=50), st.none() | st.integers(1, 60), st.booleans())
 def test_bins_hold_every_value_once_and_touch(values, wanted, log):
     bins = bins_of(values, wanted, log=log)

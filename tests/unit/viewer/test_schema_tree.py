@@ -86,7 +86,7 @@ schemas = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(schemas)
 def test_no_schema_raises(schema):
     facts = contract_facts(json.dumps(schema))

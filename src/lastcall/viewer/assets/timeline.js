@@ -4,7 +4,7 @@ const CHUNK = 30;
 const AT_ONCE = 6;
 const SIGNS = /** @type {Record<string, string>} */ ({
   prompt: "\u201c", turn: "", text: "\u00b6", thinking: "\u2026", call: "\u2192", attempt: "\u25c6", nudge: "\u21a9", note: "\u203b", retry: "\u21bb",
-  fallback: "\u21c4", warning: "!", limit: "\u23f1", hook: "\u2693", decline: "\u2298", end: "\u25a0", resumed: "\u21bb", opaque: "\u25a1",
+  fallback: "\u21c4", warning: "!", limit: "\u2016", hook: "\u2020", decline: "\u2298", end: "\u25a0", resumed: "\u21bb", opaque: "\u25a1",
 });
 /** @param {Entry} entry @param {number} began @returns {HTMLElement} */
 const row_of = (entry, began) => {
@@ -16,7 +16,7 @@ const row_of = (entry, began) => {
     label,
     entry.name ? el("span.name.mono", { dir: "auto" }, entry.name) : null,
     entry.word ? chip(entry.word, entry.tone, entry.pending) : entry.pending ? chip("waiting", "calm", true) : null,
-    entry.gone ? chip("taken back", "warn") : null,
+    entry.gone && entry.kind !== "attempt" ? chip("taken back", "warn") : null,
     (entry.facts ?? []).map((fact) => el("span.fact", null, fact)),
     entry.summary ? el("span.gist", { dir: "auto" }, entry.summary) : null,
     el("span.spring"),
