@@ -30,7 +30,7 @@ class Principal(Struct, frozen=True):
     grant: Grant
 
 
-class Pace:
+class Allowance:
     """How often each may ask: so many at once, then as they come back over a minute. `clock` is in seconds."""
 
     def __init__(self, clock: object = None) -> None:
@@ -52,9 +52,9 @@ class Pace:
 class Doors:
     """Lets people in. Tokens are looked up with each request, so that one that was revoked lets nobody in from then on."""
 
-    def __init__(self, house: House, pace: Pace | None = None) -> None:
+    def __init__(self, house: House, allowance: Allowance | None = None) -> None:
         self._house = house
-        self._pace = pace or Pace()
+        self._allowance = allowance or Allowance()
         settings = house.settings
         self._most = Grant(settings.concurrency, settings.per_minute, settings.schema_bytes)
 
@@ -71,14 +71,14 @@ class Doors:
             principal = Principal("", "anonymous", self._most)
         else:
             principal = Principal(row.token_id, row.name, _narrowed(row.grant, self._most))
-        self._demand_pace(principal)
+        self._demand_allowance(principal)
         return principal
 
-    def _demand_pace(self, principal: Principal) -> None:
+    def _demand_allowance(self, principal: Principal) -> None:
         per_minute = principal.grant.per_minute
         if per_minute is None:
             return
-        wait_s = self._pace.wait_s(principal.key, per_minute)
+        wait_s = self._allowance.wait_s(principal.key, per_minute)
         if wait_s > 0:
             words = f"more than {per_minute} requests a minute"
             raise Refusal(429, "too_many_requests", words, hint="Wait.", retry_s=max(1, round(wait_s + 0.5)))

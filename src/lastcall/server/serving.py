@@ -1,4 +1,4 @@
-"""A server put together and served until a signal: routes behind the guard, uvicorn in front, the house behind.
+"""A server put together and served until a signal: routes behind the entrance, uvicorn in front, the house behind.
 
 On SIGTERM and SIGINT nothing new is taken; what runs may end within the time that the operator gave; what does not is let
 go, and is gone on with by the next server that looks.
@@ -26,7 +26,7 @@ from lastcall.errors import BadConfig
 from lastcall.server.answers import Refusal
 from lastcall.server.doors import Doors
 from lastcall.server.dropin import DropIn, refuse
-from lastcall.server.guards import HEAD_BYTES, Guard
+from lastcall.server.entrance import HEAD_BYTES, Entrance
 from lastcall.server.house import House
 from lastcall.server.metrics import Metrics
 from lastcall.server.routes import Routes
@@ -69,7 +69,7 @@ def routes_of(house: House) -> list[Route]:
     ]
 
 
-def application(house: House) -> Guard:
+def application(house: House) -> Entrance:
     """The ASGI application of a house."""
 
     async def unknown(request: Request, error: Exception) -> Response:
@@ -82,7 +82,7 @@ def application(house: House) -> Guard:
 
     app = Starlette(routes=routes_of(house), exception_handlers={HTTPException: unknown, Exception: unknown})
     app.router.redirect_slashes = False
-    return Guard(app, house.settings, house.metrics)
+    return Entrance(app, house.settings, house.metrics)
 
 
 class _PatientProtocol(H11Protocol):

@@ -40,7 +40,7 @@ _HEADERS: Final = {
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-class Guard:
+class Entrance:
     """The ASGI application around the routes."""
 
     def __init__(self, app: App, settings: ServerSettings, metrics: Metrics) -> None:
