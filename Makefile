@@ -7,7 +7,7 @@ MODEL ?= local:standard
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-clients check format coverage bench docs
+.PHONY: help demo test test-slow test-clients everything check format coverage bench docs
 
 help: ## these lines
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -18,11 +18,13 @@ demo: $(VENV)/.has-demo ## an incident report becomes a verified object; MODEL=l
 test: $(VENV)/.has-dev ## the quick tests
 	$(PY) -m pytest -q -n $(JOBS) -m "not slow and not live"
 
-test-slow: $(VENV)/.has-dev ## the slow tests and those that need the embedded model
+test-slow: $(VENV)/.has-everything ## the slow tests and those that need the embedded model or other people's programs
 	$(PY) -m pytest -q -m "slow or live" --ignore tests/sdk
 
 test-clients: $(VENV)/.has-clients ## the reference's official clients drive lastcall (a 400 MB download, npm)
 	$(PY) -m pytest -q tests/sdk
+
+everything: $(VENV)/.has-everything ## all that any test needs (npm, a gigabyte), so that none is skipped
 
 check: $(VENV)/.has-dev ## lint, format, types, layers
 	$(VENV)/bin/ruff check
@@ -52,6 +54,11 @@ $(VENV)/.has-demo: pyproject.toml scripts/make-venv
 $(VENV)/.has-dev: pyproject.toml scripts/make-venv
 	@VENV=$(VENV) PYTHON="$(PYTHON)" scripts/make-venv dev
 	@touch $@
+
+$(VENV)/.has-everything: pyproject.toml scripts/make-venv tests/peers/mcp/package-lock.json
+	@VENV=$(VENV) PYTHON="$(PYTHON)" scripts/make-venv dev,clients-web,interop,peers,ray,uvloop
+	npm ci --silent --prefix tests/peers/mcp
+	@touch $(VENV)/.has-dev $@
 
 $(VENV)/.has-clients: pyproject.toml scripts/make-venv
 	@VENV=$(VENV) PYTHON="$(PYTHON)" scripts/make-venv dev,clients
