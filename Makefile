@@ -55,9 +55,10 @@ $(VENV)/.has-dev: pyproject.toml scripts/make-venv
 	@VENV=$(VENV) PYTHON="$(PYTHON)" scripts/make-venv dev
 	@touch $@
 
-$(VENV)/.has-everything: pyproject.toml scripts/make-venv tests/peers/mcp/package-lock.json
+$(VENV)/.has-everything: pyproject.toml scripts/make-venv tests/peers/mcp/package-lock.json tests/browser/package-lock.json
 	@VENV=$(VENV) PYTHON="$(PYTHON)" scripts/make-venv dev,clients-web,interop,peers,ray,uvloop
 	npm ci --silent --prefix tests/peers/mcp
+	npm ci --silent --prefix tests/browser
 	@touch $(VENV)/.has-dev $@
 
 $(VENV)/.has-clients: pyproject.toml scripts/make-venv

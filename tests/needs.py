@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 _ELSEWHERE = {"postgres": "/usr/lib/postgresql"}
+_NPM = os.path.join(os.path.dirname(__file__), "browser", "node_modules", ".bin")
 
 
 def program(name: str) -> str:
     """The program's path. Where it is missing the test is skipped, but in CI, which installs them all, it fails."""
-    found = shutil.which(name) or _debian(name)
+    found = shutil.which(name) or _debian(name) or shutil.which(name, path=_NPM)
     if found is not None:
         return found
     if os.environ.get("CI"):
