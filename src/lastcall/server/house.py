@@ -57,6 +57,7 @@ class House:
         self._tasks: anyio.abc.TaskGroup | None = None
         self._freed, self._emptied = anyio.Event(), anyio.Event()
         self._renewed_at = time.monotonic()
+        self._missing: set[str] = set()
 
     async def __aenter__(self) -> Self:
         place = database(self.settings.storage)
@@ -101,10 +102,8 @@ class House:
         """Places for runs."""
         return 0 if self.draining else self.settings.places - len(self.live) - self._beginning
 
-    async def take(
-        self, order: Order, principal: str, key: str | None, concurrency: int | None
-    ) -> tuple[RunRow, bool] | Why:
-        """The run, kept, and whether it is a new one. Raises `StorageError`."""
+    async def take(self, order: Order, principal: str, key: str | None, concurrency: int | None) -> RunRow | Why:
+        """The run, kept: a new one, or the one of this key. Raises `StorageError`."""
         begins = self.free > 0
         offer = Offer(
             run_id=f"run_{new_uuid().replace('-', '')}",
@@ -124,12 +123,9 @@ class House:
             row = await self.write(lambda db: table.take(db, offer))
         finally:
             self._beginning -= begins
-        if isinstance(row, Why):
-            return row
-        new = row.run_id == offer.run_id
-        if new and begins:
+        if isinstance(row, RunRow) and row.run_id == offer.run_id and begins:
             self._begin(row)
-        return row, new
+        return row
 
     async def cancel(self, run_id: str) -> RunRow | None:
         """Mark a run as cancelled; its row as it is now. Raises `StorageError`."""
@@ -268,18 +264,24 @@ class House:
             with suppress(StorageError), anyio.move_on_after(lease_s / 3):  # tried again; the leases may run out
                 mine = await self.write(lambda db: table.renew(db, self.owner, lease_s))
                 self._renewed_at = asked_at
-                self._heed(mine)
+                await self._heed(mine)
             if time.monotonic() - self._renewed_at > lease_s * 0.8:
                 for live in self.live.values():
                     live.scope.cancel()
 
-    def _heed(self, mine: dict[str, bool]) -> None:
+    async def _heed(self, mine: dict[str, bool]) -> None:
+        """What the table says of this server's runs: which are another's, which are to end, which nobody runs."""
         for run_id, live in self.live.items():
             live.missed = 0 if run_id in mine else live.missed + 1
             if live.missed > 1:  # once may be a run that was taken a moment after the question
                 live.scope.cancel()
             elif mine.get(run_id) and not live.cancelled:
                 live.cancel()
+        missing = mine.keys() - self.live.keys()
+        forgotten = sorted(missing & self._missing)  # twice: whoever took it went away before it began
+        self._missing = missing
+        if forgotten:
+            await self.write(lambda db: table.let_go(db, forgotten, self.owner))
 
     async def _look_for_runs(self) -> None:
         while True:

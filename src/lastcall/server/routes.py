@@ -197,7 +197,7 @@ async def taken(house: House, order: Order, principal: Principal, key: str | Non
     found = await house.take(order, principal.key, key, principal.grant.concurrency)
     if isinstance(found, Why):
         raise _not_taken(found, principal)
-    return found[0]
+    return found
 
 
 def _not_taken(why: Why, principal: Principal) -> Refusal:

@@ -168,10 +168,14 @@ def end(db: Connection, run_id: str, owner: str, *, outcome: str, status: int, e
 
 
 def let_go(db: Connection, run_ids: Sequence[str], owner: str, *, for_s: float = 0.0) -> None:
-    """Runs of this server wait for whoever has a place, at the earliest in `for_s` seconds."""
+    """Runs of this server wait for whoever has a place, at the earliest in `for_s` seconds.
+
+    To be let go is no failure, so it does not count as a try; that it was begun once stays known.
+    """
     until = db.now() + for_s if for_s else 0.0
     db.many(
-        "UPDATE runs SET state = 'queued', owner = '', lease_until = ? WHERE run_id = ? AND owner = ?"
+        "UPDATE runs SET state = 'queued', owner = '', lease_until = ?,"
+        " tries = CASE WHEN tries > 1 THEN tries - 1 ELSE tries END WHERE run_id = ? AND owner = ?"
         " AND state = 'running'",
         [(until, run_id, owner) for run_id in run_ids],
     )

@@ -134,6 +134,16 @@ def test_what_is_let_go_can_be_claimed_at_once_or_later(db, now):
     assert [row.run_id for row in table.claim(db, "b", 9, 5)] == ["r1", "r2"]
 
 
+def test_to_be_let_go_is_no_try_but_that_it_was_begun_stays_known(db, now):
+    take(db, "r1", owner="a")
+    for _ in range(9):  # restarts that went well
+        table.let_go(db, ["r1"], "a")
+        assert [row.tries for row in table.claim(db, "a", 1, 5)] == [2]
+    for tries in (3, 4):  # and crashes
+        now[0] += 10
+        assert [row.tries for row in table.claim(db, "a", 1, 5)] == [tries]
+
+
 def test_pages_go_back_in_time_and_show_one_principals_runs(db, now):
     for n in range(5):
         now[0] += n % 2  # some begin at the same moment
