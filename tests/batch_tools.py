@@ -81,7 +81,7 @@ class _Answering(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         answer = self.server.answer(body)
-        time.sleep(self.server.latency_s)
+        self.server.hold()
         if isinstance(answer, tuple):
             status, headers = answer
             content, kind = (
@@ -116,7 +116,8 @@ class RowEndpoint(ThreadingHTTPServer):
         self, *, latency_s: float = 0.0, reply: Callable[[int, int, float], Answer] = lambda row, before, at: GOOD
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Answering)
-        self.latency_s = latency_s
+        self.hold: Callable[[], object] = lambda: time.sleep(latency_s)
+        """Called after a request is counted and before it is answered."""
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.asked: Counter[int] = Counter()
         self.log: list[tuple[float, int, Answer]] = []

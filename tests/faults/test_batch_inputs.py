@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,12 @@ ROWS = [
 """What spoils one row: the others are done, and the row's record says why it is not."""
 
 
+def cases(case: Any) -> Any:
+    """A case with its name; what takes long is slow."""
+    name, *given = case
+    return pytest.param(*given, id=name, marks=[pytest.mark.slow] if "100-mb" in name else [])
+
+
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[RowEndpoint]:
     with RowEndpoint() as serving:
@@ -90,7 +97,7 @@ def command(tmp_path: Path, endpoint: RowEndpoint, monkeypatch: pytest.MonkeyPat
     return run
 
 
-@pytest.mark.parametrize(("name", "content", "said"), [case[1:] for case in WHOLE], ids=[case[0] for case in WHOLE])
+@pytest.mark.parametrize(("name", "content", "said"), [cases(case) for case in WHOLE])
 def test_an_input_that_cannot_be_used_is_one_sentence_and_nothing_is_sent(
     tmp_path: Path, endpoint: RowEndpoint, command: Callable[..., int], capfd: pytest.CaptureFixture[str],
     name: str, content: bytes | Callable[[Path], None], said: str,
@@ -109,7 +116,7 @@ def test_an_input_that_cannot_be_used_is_one_sentence_and_nothing_is_sent(
     assert not (tmp_path / "o.jsonl").exists()
 
 
-@pytest.mark.parametrize(("name", "content", "said"), [case[1:] for case in ROWS], ids=[case[0] for case in ROWS])
+@pytest.mark.parametrize(("name", "content", "said"), [cases(case) for case in ROWS])
 def test_a_row_that_cannot_be_used_gets_a_record_that_says_why_and_the_others_are_done(
     tmp_path: Path, endpoint: RowEndpoint, command: Callable[..., int], capfd: pytest.CaptureFixture[str],
     name: str, content: bytes, said: str,
@@ -148,6 +155,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_sent(
     assert (tmp_path / "notes.jsonl").read_bytes() == b"my notes\n"
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_whole_records_and_the_next_sitting_pays_for_nothing_twice(
     tmp_path: Path, endpoint: RowEndpoint, command: Callable[..., int]
 ) -> None:

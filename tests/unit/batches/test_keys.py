@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastcall.batches.keys import KeySet, Naming, content_key
@@ -19,6 +19,7 @@ def keys_of(rows: list[Any], column: str | None = None) -> list[str]:
     return [row.key for row in naming.named(Row(n, values) for n, values in enumerate(rows, 1))]
 
 
+@settings(max_examples=50)
 @given(st.lists(st.text()))
 def test_a_key_set_is_a_set(keys: list[str]) -> None:
     subject, truth = KeySet(), set[str]()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lastcall.batches import lines, parquet_rows
 from lastcall.batches.folders import Folder
 from lastcall.batches.json_lines import JsonLines
 from lastcall.batches.lines import LineFile, Piped
@@ -136,20 +137,38 @@ def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path: Path) -> None:
     assert open_source(place(tmp_path, "a.csv", b"\xef\xbb\xbfa,b\r\n1,2\r\n")).columns == ("a", "b")
 
 
-def test_a_long_line_is_read_past_and_not_kept(tmp_path: Path) -> None:
-    path = place(tmp_path, "a.jsonl", b'{"a":1}\n"' + b"x" * (3 * MAX_ROW_BYTES) + b'"\n{"a":2}\n')
-    assert [len(line.content) <= MAX_ROW_BYTES + 2 for line in LineFile(Path(path))] == [True] * 3
+def test_a_long_line_is_read_past_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MAX_ROW_BYTES", 1000)
+    path = place(tmp_path, "a.jsonl", b'{"a":1}\n"' + b"x" * (3 << 20) + b'"\n{"a":2}\n')
+    assert [len(line.content) <= 1002 for line in LineFile(Path(path))] == [True] * 3
     first, long, last = open_source(path).rows()
     assert isinstance(first, Row)
     assert long == BadRow(2, "line 2 is longer than 8 MiB")
     assert last == Row(3, {"a": 2})
 
 
-def test_the_longest_line_that_is_taken_is_taken(tmp_path: Path) -> None:
-    most = b'{"a":"' + b"x" * (MAX_ROW_BYTES - 8) + b'"}'
-    assert len(most) == MAX_ROW_BYTES
-    (row,) = open_source(place(tmp_path, "a.jsonl", most + b"\n")).rows()
-    assert isinstance(row, Row)
+def test_the_longest_line_that_is_taken_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MAX_ROW_BYTES", 1000)
+    for length, kind in ((1000, Row), (1001, BadRow)):
+        most = b'{"a":"' + b"x" * (length - 8) + b'"}'
+        assert len(most) == length
+        (row,) = open_source(place(tmp_path, "a.jsonl", most + b"\n")).rows()
+        assert isinstance(row, kind)
+
+
+def test_a_pipe_of_the_systems_is_read_to_its_end_or_until_nobody_wants_more() -> None:
+    end, start = os.pipe()
+    with open(end, "rb") as piped, open(start, "wb") as writing:
+        source = open_source("-", stdin=piped)
+        rows = source.rows()
+        writing.write(b'{"a":1}\n{"a"')
+        writing.flush()
+        assert next(rows) == Row(1, {"a": 1})
+        writing.write(b":2}\n")
+        writing.flush()
+        assert next(rows) == Row(2, {"a": 2})
+        source.close()
+        assert list(rows) == []
 
 
 @pytest.mark.parametrize(
@@ -266,13 +285,14 @@ def test_a_parquet_file_that_is_cut_is_refused(tmp_path: Path) -> None:
         list(open_source(str(path)).rows())
 
 
-def test_a_parquet_row_that_is_too_long_spoils_no_other(tmp_path: Path) -> None:
+def test_a_parquet_row_that_is_too_long_spoils_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"t": ["x" * (MAX_ROW_BYTES + 1), "y"]}), path)
-    assert values_of(open_source(str(path))) == ["row 1 is longer than 8 MiB", {"t": "y"}]
+    monkeypatch.setattr(parquet_rows, "MAX_ROW_BYTES", 1 << 20)
+    pq.write_table(pa.table({"t": ["x" * ((1 << 20) + 1), "y"]}), path)
+    assert values_of(open_source(str(path))) == ["row 1 is longer than 1 MiB", {"t": "y"}]
 
 
 def test_parquet_without_its_package_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from batch_tools import BAD, GOOD, SCHEMA, read_records, write_rows
+from batch_tools import BAD, GOOD, SCHEMA, RowEndpoint, read_records, write_rows
 from lastcall.batches.bounds import Halt, Why
 from lastcall.batches.pacing import Pace
 from lastcall.batches.tally import Tally
-from lastcall.cli import batch_show
+from lastcall.cli import batch_show, batch_signals
 from lastcall.cli.batch_live import Live
 from lastcall.cli.subcommands import run_subcommand
 from lastcall.testing import FakeClock
@@ -235,23 +235,53 @@ def test_rules_and_checks_are_part_of_the_contract(desk: Desk) -> None:
     assert desk.outcomes == {"out_of_attempts": 5}
 
 
+_ACT = batch_signals._act
+
+
+class Signalled:
+    """Sends this process a signal when so many requests wait for their answer, and lets them wait until it was heard."""
+
+    def __init__(
+        self, endpoint: RowEndpoint, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, times: int
+    ) -> None:
+        self.heard = [threading.Event() for _ in range(times)]
+        self._endpoint, self._number = endpoint, number
+        acted = iter(self.heard)
+
+        def act(*given: Any) -> None:
+            _ACT(*given)
+            next(acted).set()
+
+        monkeypatch.setattr(batch_signals, "AGAIN_S", 0.0)
+        monkeypatch.setattr(batch_signals, "_act", act)
+        self._until = endpoint.asked.total() + 8
+        self._sends = threading.Lock()
+        endpoint.hold = self.hold
+
+    def hold(self) -> None:
+        if self._endpoint.asked.total() >= self._until and self._sends.acquire(blocking=False):
+            for event in self.heard:
+                os.kill(os.getpid(), self._number)
+                assert event.wait(20)
+        assert self.heard[-1].wait(20)
+
+
 def test_the_first_ctrl_c_finishes_what_is_under_way_and_the_second_ends_it(
     desk: Desk, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lastcall.cli.batch_signals.AGAIN_S", 0.0)
     write_rows(Path(desk.rows), 300)
-    desk.script({"object": GOOD, "delay_ms": 150})
-    timers = [threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))]
-    timers[0].start()
-    assert desk.run("--concurrency", "8") == 130
-    told = capfd.readouterr().err
-    assert "8 rows under way are finished" in told
-    assert "292 rows have no record" in told
-    assert desk.outcomes == {"answered": 8}
-    timers = [threading.Timer(after, os.kill, (os.getpid(), signal.SIGTERM)) for after in (0.1, 0.15)]
-    for timer in timers:
-        timer.start()
-    assert desk.run("--concurrency", "8") == 143
+    with RowEndpoint() as endpoint:
+        for name, value in endpoint.environment.items():
+            monkeypatch.setenv(name, value)
+        more = ("--concurrency", "8", "--model", "claude-haiku-4-5")
+        Signalled(endpoint, monkeypatch, signal.SIGINT, 1)
+        assert desk.run(*more) == 130
+        told = capfd.readouterr().err
+        assert "8 rows under way are finished" in told
+        assert "292 rows have no record" in told
+        assert desk.outcomes == {"answered": 8}
+        Signalled(endpoint, monkeypatch, signal.SIGTERM, 2)
+        assert desk.run(*more) == 143
     assert desk.outcomes == {"answered": 8}
     assert "begun, without a record: 8" in capfd.readouterr().err
 
