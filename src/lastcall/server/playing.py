@@ -70,7 +70,7 @@ async def play(live: LiveRun, settings: ServerSettings, pool: ProviderPool, show
         return gone(f"the server went down {MOST_TRIES} times while it ran this; it is not tried again")
     if row.tries > 1 and not before.started and not order.kept:
         return cancelled_before()  # whoever wanted it has left with the server that took it
-    if row.tries > 1 and not before.path and order.tools:
+    if row.tries > 1 and not before.path and (order.tools or settings.base.mcp_servers):
         return gone("the server that ran this went down, and what its tools did is in a journal that is not here")
     contract = await anyio.to_thread.run_sync(contract_of, order, settings, None)
     config = config_of(order, settings, contract, row.run_id)
