@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from casebook.batches import batch_faults, play_batch
 from casebook.casebook import DATA, cases, play, runs_of
 from casebook.checks import exact, faults
 from lastcall.contract import compile_contract
@@ -20,6 +21,7 @@ from lastcall.nouns.tools import Arguments
 
 CASES = cases()
 MISSES: dict[str, str] = json.loads((DATA / "misses.json").read_text())
+BATCHES = [name for name, case in CASES.items() if case["check"]["outcome"] == "batch"]
 MATRIX = [name for name, case in CASES.items() if case["check"]["outcome"] == "matrix"]
 
 
@@ -28,8 +30,6 @@ def found(name: str, root: Path) -> list[str]:
     case = CASES[name]
     check = case["check"]
     out = _verdict_faults(case)
-    if "batch" in check["outcome"]:
-        return ["this plays single runs"]
     if "events" in case["input"]:
         return faults(check, play(case["input"], root, "--fallback-model", "haiku", answer=_taken_back))
     if not case["input"].get("model_replies") and "cli" not in case["input"] and "cli_variants" not in case["input"]:
@@ -93,13 +93,21 @@ def _verdict_faults(case: dict[str, Any]) -> list[str]:
     return out
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in MATRIX])
+@pytest.mark.parametrize("name", [name for name in CASES if name not in {*MATRIX, *BATCHES}])
 def test_what_people_reported_comes_out_as_it_should(name: str, tmp_path: Path) -> None:
     wrong = found(name, tmp_path)
     if name in MISSES:
         assert wrong, "listed as a miss, but it comes out as expected"
     else:
         assert not wrong
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_what_people_reported_of_batches_comes_out_as_it_should(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, check = CASES[name]["input"], CASES[name]["check"]
+    assert batch_faults(given, check, play_batch(given, tmp_path, capfd, monkeypatch)) == []
 
 
 def test_every_miss_is_a_case_and_has_its_reason() -> None:
