@@ -68,8 +68,10 @@ class MemoryJournal:
 class DiskFile:
     """A file of the operating system, opened for appending. Every method may raise `OSError`."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, *, folder: str = "") -> None:
+        """`folder` is where the file is new: its name has to last as well, from the first `sync` on."""
         self._fd = fd
+        self._folder = folder
 
     def write(self, line: bytes) -> int:
         """Append bytes; how many were taken."""
@@ -81,6 +83,9 @@ class DiskFile:
             os.fsync(self._fd)
         else:
             fcntl.fcntl(self._fd, _FULL_SYNC)
+        if self._folder:
+            _sync_directory(self._folder)
+            self._folder = ""
 
     def truncate(self, size: int) -> None:
         """Cut to this size."""
@@ -167,8 +172,7 @@ def create_journal(path: str) -> FileJournal:
             raise JournalError("there is a journal of this name already", where=path) from None
         raise JournalError(f"the journal cannot be made: {_words(error)}", hint=_NO_SPACE, where=path) from error
     _lock(fd, path)
-    _sync_directory(folder)
-    return FileJournal(DiskFile(fd), size=0, path=path)
+    return FileJournal(DiskFile(fd, folder=folder), size=0, path=path)
 
 
 def reopen_journal(path: str) -> tuple[FileJournal, Loaded]:

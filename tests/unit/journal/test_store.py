@@ -11,6 +11,7 @@ import pytest
 
 from lastcall.core import records as r
 from lastcall.errors import JournalCorrupt, JournalError, JournalLocked
+from lastcall.journal import store
 from lastcall.journal.load import load
 from lastcall.journal.store import MemoryJournal, create_journal, reopen_journal
 from lastcall.wire.journal import JournalStep
@@ -132,3 +133,23 @@ def test_a_journal_in_memory_keeps_the_same_steps():
     journal.append([r.Asked(1)], at=1.0, durable=True)
     journal.close()
     assert journal.steps == [JournalStep(1.0, (r.Asked(1),))]
+
+
+def test_a_new_journals_name_is_on_the_disk_with_the_first_step_that_has_to_be(tmp_path, monkeypatch):
+    """Before that nothing has been promised, and the first request need not wait for the disk."""
+    synced = []
+    real = os.fsync
+
+    def note(fd):
+        synced.append(stat.S_ISDIR(os.fstat(fd).st_mode))
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", note)
+    monkeypatch.setattr(store, "_FULL_SYNC", None)
+    journal = create_journal(str(tmp_path / "new" / "j.jsonl"))
+    journal.append([], at=1.0)
+    assert synced == []
+    journal.append([], at=2.0, durable=True)
+    journal.append([], at=3.0, durable=True)
+    journal.close()
+    assert synced == [False, True, False]
