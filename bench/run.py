@@ -287,7 +287,8 @@ def lines(rows: Sequence[Row], contestants: Sequence[str], *, gate: bool = False
         ]
         for who in peers:
             times = f" ({row.ratios[who]:.1f}x)" if who in row.ratios else ""
-            cells.append(row.shown.get(who, "does not") + times)
+            absent = "does not" if any(peer in row.shown for peer in peers) else ""
+            cells.append(row.shown.get(who, absent) + times)
         table.append(f"| {' | '.join(cells)} |")
     return [*table, *(f"\n{row.note}." for row in rows if row.note)]
 
