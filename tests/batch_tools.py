@@ -80,7 +80,7 @@ class _Answering(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        answer = self.server.answer(body)
+        row, answer = self.server.answer(body)
         self.server.hold()
         if isinstance(answer, tuple):
             status, headers = answer
@@ -95,6 +95,7 @@ class _Answering(BaseHTTPRequestHandler):
             for name, value in {"content-type": kind, "content-length": str(len(content)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
+            self.server.answered.append((time.monotonic(), row, answer))
             self.wfile.write(content)
         except OSError:
             self.close_connection = True  # the client was killed
@@ -121,11 +122,14 @@ class RowEndpoint(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.asked: Counter[int] = Counter()
         self.log: list[tuple[float, int, Answer]] = []
+        """Requests as they arrive."""
+        self.answered: list[tuple[float, int, Answer]] = []
+        """The same when their answers leave."""
         self._reply = reply
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
-    def answer(self, body: dict[str, Any]) -> Answer:
+    def answer(self, body: dict[str, Any]) -> tuple[int, Answer]:
         found = _ROW.search(json.dumps(body["messages"][0]))
         assert found is not None
         row = int(found.group(1))
@@ -134,7 +138,7 @@ class RowEndpoint(ThreadingHTTPServer):
             answer = self._reply(row, self.asked[row], at)
             self.asked[row] += 1
             self.log.append((at, row, answer))
-        return answer
+        return row, answer
 
     @property
     def environment(self) -> dict[str, str]:
