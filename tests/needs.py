@@ -5,18 +5,25 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from importlib import import_module
 from typing import Any
 
 import pytest
 
 _ELSEWHERE = {"postgres": "/usr/lib/postgresql"}
-_NPM = os.path.join(os.path.dirname(__file__), "browser", "node_modules", ".bin")
+_APART = os.pathsep.join(
+    (
+        os.path.join(os.path.dirname(__file__), "browser", "node_modules", ".bin"),
+        os.path.join(sys.prefix, "apart", "bin"),
+    )
+)
+"""Where `make everything` puts programs that are on nobody's path."""
 
 
 def program(name: str) -> str:
     """The program's path. Where it is missing the test is skipped, but in CI, which installs them all, it fails."""
-    found = shutil.which(name) or _debian(name) or shutil.which(name, path=_NPM)
+    found = shutil.which(name) or _debian(name) or shutil.which(name, path=_APART)
     if found is not None:
         return found
     if os.environ.get("CI"):
