@@ -7,7 +7,7 @@ MODEL ?= local:standard
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-clients everything check format coverage bench docs
+.PHONY: help demo test test-slow test-clients everything check format coverage bench bench-gate docs
 
 help: ## these lines
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -39,10 +39,11 @@ format: $(VENV)/.has-dev ## lay the code out
 coverage: $(VENV)/.has-dev ## each module of the pure layers, by its own test file alone
 	$(PY) scripts/coverage_alone.py
 
-bench: $(VENV)/.has-dev ## cold start, cost of a turn, cost of a run in flight
-	$(PY) bench/cold_start.py
-	$(PY) bench/turns.py
-	$(PY) bench/in_flight.py
+bench: $(VENV)/.has-dev ## every figure beside a bare floor; PEERS=1 beside other libraries too
+	$(PY) bench/run.py $(if $(PEERS),--peers)
+
+bench-gate: $(VENV)/.has-dev ## the quick form of it, against bounds; part of CI
+	$(PY) bench/run.py --gate
 
 docs: $(VENV)/.has-dev ## the documentation as pages in site/
 	$(PY) scripts/build_docs.py
