@@ -78,7 +78,9 @@ def fault_of(reply: Mapping[str, Any]) -> str:
     called = [shape.call] if not isinstance(shape.call, UnsetType) else []
     calls = [*called, *(() if isinstance(shape.calls, UnsetType) else shape.calls)]
     blocks = () if isinstance(shape.content, UnsetType) else shape.content
-    found = (fault for block in (*({"type": "tool_use", **call} for call in calls), *blocks) if (fault := _block(block)))
+    found = (
+        fault for block in (*({"type": "tool_use", **call} for call in calls), *blocks) if (fault := _block(block))
+    )
     return next(found, "")
 
 
