@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -322,7 +322,7 @@ def play(given: dict[str, Any], root: Path, *argv: str, answer: Any = None, stdi
     try:
         for name, content in _files(given).items():
             (cwd / name).write_bytes(content)
-        words = [*_argv(given, wire, home, cwd), *argv]
+        words = _with(_argv(given, wire, home, cwd), argv)
         args = parse(words)
         seen.code = run_print(args, environment, stdin=_Piped(stdin), output=output, notes=notes, opener=opener)
     except BadFlag as error:
@@ -360,6 +360,14 @@ def _argv(given: dict[str, Any], wire: str, home: Path, cwd: Path) -> list[str]:
     if "resume_from" in given:
         words += ["--resume", _transcript(given["resume_from"]["messages"], home, cwd)]
     return words
+
+
+def _with(words: list[str], more: Sequence[str]) -> list[str]:
+    """The words of a case and those of a test, whose flags take the place of the case's."""
+    for name in [word for word in more if word.startswith("--") and word in words]:
+        at = words.index(name)
+        words = words[:at] + words[at + 2 :]
+    return [*words, *more]
 
 
 def _files(given: dict[str, Any]) -> dict[str, bytes]:

@@ -10,6 +10,7 @@ from planted import planted
 from property_tapes import EXAMPLES, TAPES
 
 DECIDE, CALLS, EVOLVE = "lastcall.core.decide", "lastcall.core.calls", "lastcall.core.evolve"
+TAKING_BACK = "lastcall.core.taking_back"
 STATE, RESUME, HISTORY = "lastcall.core.state", "lastcall.core.resume", "lastcall.core.history"
 LIMITS, NAMING = "lastcall.core.limits", "lastcall.core.naming"
 
@@ -27,27 +28,27 @@ BUGS = {
     "open calls are ignored": (DECIDE, "    elif not state.running and not", "    elif not"),
     "open checks are ignored": (DECIDE, " and not state.checking", ""),
     "retracted attempts are forgotten": (
-        EVOLVE,
+        TAKING_BACK,
         "attempts=tuple(_taken_back(a) if a.call_id in calls else a for a in state.attempts)",
         "attempts=tuple(a for a in state.attempts if a.call_id not in calls)",
     ),
     "a retracted attachment is kept": (
-        EVOLVE,
+        TAKING_BACK,
         "attachments=tuple(a for a in state.attachments if a.message_id not in gone)",
         "attachments=state.attachments",
     ),
     "a retracted object is still held": (
-        EVOLVE,
+        TAKING_BACK,
         "held=tuple(h for h in state.held if h.attachment.call_id not in calls)",
         "held=state.held",
     ),
     "a retracted call still runs": (
-        EVOLVE,
+        TAKING_BACK,
         "running=tuple(x for x in state.running if x not in calls)",
         "running=state.running",
     ),
     "retracted words are sent again": (
-        EVOLVE,
+        TAKING_BACK,
         "pending=tuple(e for e in state.pending if not _is_gone(e, gone, calls))",
         "pending=state.pending",
     ),
@@ -62,7 +63,7 @@ BUGS = {
         "if event.result.call_id in draft.state.call_ids:",
     ),
     "a dead message is forgotten": (
-        EVOLVE,
+        TAKING_BACK,
         "retracted_messages=state.retracted_messages | gone",
         "retracted_messages=state.retracted_messages",
     ),
@@ -111,7 +112,7 @@ BUGS = {
     "a crash repeats what was done": (RESUME, "if t.read_only}", "}"),
     "a crash leaves half a reply": (
         EVOLVE,
-        "resumed = replace(_void_open_reply(state), outstanding=False, running=())",
+        "resumed = replace(void_open_reply(state), outstanding=False, running=())",
         "resumed = replace(state, outstanding=False, running=())",
     ),
     "an answer without its call is sent": (

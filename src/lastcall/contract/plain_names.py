@@ -22,6 +22,7 @@ from lastcall.contract.json_text import JsonFault, pointer_token, read_json, wri
 from lastcall.contract.positions import each_subschema, fresh
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject, JsonValue
+from lastcall.nouns.tools import ToolDefinition
 
 PLAIN: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 """Names that the strictest service takes (the Messages API's own rule)."""
@@ -51,6 +52,13 @@ class PlainNames:
     def callers_text(self, text: str, *, max_depth: int) -> str:
         """The JSON text of arguments in the caller's names; one that cannot be read, or not in one way, stays as it is."""
         return _renamed_text(text, self._callers, max_depth)
+
+    def callers_value(self, value: JsonObject) -> JsonObject | None:
+        """Arguments in the caller's names; `None` for those that hold one name in both forms."""
+        try:
+            return dict(_renamed(value, self._callers))
+        except _Ambiguous:
+            return None
 
     def plain_text(self, text: str, *, max_depth: int) -> str:
         """The JSON text of a draft in plain names."""
@@ -93,6 +101,12 @@ def plain_names(schema: JsonObject) -> PlainNames | None:
         plain[name] = _plain(name, taken)
         taken.add(plain[name])
     return PlainNames(schema, plain)
+
+
+def plain_tool(tool: ToolDefinition) -> ToolDefinition:
+    """A tool with plain names in its input; the same one where they are plain already."""
+    names = plain_names(tool.input_schema)
+    return tool if names is None else replace(tool, input_schema=names.schema)
 
 
 def _plain(name: str, taken: set[str]) -> str:

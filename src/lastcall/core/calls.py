@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from lastcall.contract import Contract, hook_words, wording
 from lastcall.contract.finishing_tools import DECLINE, is_finishing, is_revision, read_decline
 from lastcall.contract.salvage import candidates
-from lastcall.contract.suspicion import WRAPPED, degenerate
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInput
 from lastcall.contract.wrapping import WRAP
 from lastcall.core import hooking
 from lastcall.core import records as r
 from lastcall.core.actions import CancelCalls, RunChecks, RunTool
+from lastcall.core.guarding import guarded
 from lastcall.core.naming import text_id
 from lastcall.core.revisions import Whole, kept_as, offers_revision, shown, whole_of
 from lastcall.core.sight import sight_of
@@ -200,7 +200,7 @@ def _judge(draft: Draft, origin: _Origin, arguments: Arguments | Unreadable, con
         verdicts = tuple(replace(v, call_id=origin.call_id) for v in verdict.checks)
         draft.note(r.Checked(origin.call_id, verdicts, passed=all(v.passed for v in verdicts)))
     if isinstance(verdict, Accepted):
-        verdict = _guard(draft, verdict, contract)
+        verdict = guarded(draft.state, verdict, contract)
     if isinstance(verdict, Accepted):
         attachment = Attachment(origin.call_id, origin.message_id, verdict.text, origin.source)
         _take_object(draft, origin, arguments.text, r.HeldBack(attachment, warnings=verdict.warnings))
@@ -223,15 +223,15 @@ def _salvage(draft: Draft, contract: Contract) -> None:
     for candidate in candidates(state.reply.text):
         wrapped = f'{{"{WRAP}":{candidate}}}' if contract.wrapped else candidate
         verdict = contract.judge(contract.in_callers_names(Arguments(wrapped)), sight)
-        guarded = _guard(draft, verdict, contract) if isinstance(verdict, Accepted) else verdict
-        if isinstance(guarded, Accepted):
+        found = guarded(draft.state, verdict, contract) if isinstance(verdict, Accepted) else verdict
+        if isinstance(found, Accepted):
             call_id = text_id(state)
-            if guarded.checks:
-                draft.note(r.Checked(call_id, tuple(replace(c, call_id=call_id) for c in guarded.checks), passed=True))
+            if found.checks:
+                draft.note(r.Checked(call_id, tuple(replace(c, call_id=call_id) for c in found.checks), passed=True))
             salvaged = RunWarning("salvaged", "the object was found in a reply of prose; it was not sent in a call")
-            for warning in (*guarded.warnings, salvaged):
+            for warning in (*found.warnings, salvaged):
                 draft.note(r.Warned(warning))
-            draft.note(r.Attached(Attachment(call_id, state.reply.message_ids[-1], guarded.text, SALVAGED)))
+            draft.note(r.Attached(Attachment(call_id, state.reply.message_ids[-1], found.text, SALVAGED)))
             return
 
 
@@ -303,26 +303,6 @@ def _tell(draft: Draft, call_id: CallId, kind: ResultKind, words: str) -> None:
         draft.note(r.Nudged(r.NudgeKind.FEEDBACK, words))
     if not taken:
         hooking.ask_about_rejection(draft, call_id)
-
-
-def _guard(draft: Draft, verdict: Accepted, contract: Contract) -> Accepted | Rejected:
-    """Send an object back once that is wrapped, or lost what a rejected draft held; then it is taken with a warning."""
-    state = draft.state
-    wrapped = next((w for w in verdict.warnings if w.code == WRAPPED), None)
-    if wrapped is not None and state.policy.guards_degenerate and not state.sent_back_for(WRAPPED):
-        hint = "send what is in it as the whole input; if the key is meant, send the same again"
-        return Rejected((Problem(wrapped.path, WRAPPED, wrapped.message, {"hint": hint}),), 1)
-    rejected = [a for a in state.attempts if a.verdict is VerdictKind.REJECTED]
-    if not state.policy.guards_degenerate or not rejected:
-        return verdict
-    drafts, problems = tuple(a.draft for a in rejected), tuple(a.problems for a in rejected)
-    problem = degenerate(verdict.text, drafts, problems, contract.schema.value)
-    if problem is None:
-        return verdict
-    if not state.sent_back_for("degenerate"):
-        return Rejected((problem,), 1)
-    warning = RunWarning("degenerate", problem.message, problem.path)
-    return replace(verdict, warnings=(*verdict.warnings, warning))
 
 
 def _hear_decline(draft: Draft, call: ToolCall) -> None:

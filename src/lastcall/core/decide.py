@@ -217,7 +217,7 @@ def _channel_changed(draft: Draft, event: e.ChannelChanged) -> None:
         draft.note(r.Warned(RunWarning("feature_dropped", words)))
     if event.feature not in (TOOLS, NAMES):
         return
-    if event.feature == NAMES and draft.state.contract is not None:
+    if event.feature == NAMES and (draft.state.contract is not None or draft.state.setting.tools):
         asking.reask(draft)
     elif draft.state.setting.tools or draft.state.contract is None:
         asking.end(draft, Failed(FailureKind.BAD_REQUEST, f"the deployment has no tool calls: {event.detail}"))

@@ -15,26 +15,23 @@ from lastcall.core.history import close_messages
 from lastcall.core.repeats import remembered
 from lastcall.core.shortened import compacted, summary_said
 from lastcall.core.spending import paid, paid_in_vain
-from lastcall.core.state import Entry, Reply, RunState, Said, Summing, Told
+from lastcall.core.state import Reply, RunState, Said, Summing, Told
+from lastcall.core.taking_back import STARTED, left_open, retracted, void_open_reply
 from lastcall.nouns.hooks import HookPoint
 from lastcall.nouns.ids import CallId, MessageId
 from lastcall.nouns.messages import TextBlock
 from lastcall.nouns.request import Purpose
-from lastcall.nouns.result import Attempt, SideEffect, VerdictKind
+from lastcall.nouns.result import SideEffect
 from lastcall.nouns.tools import Halt, ResultKind, ToolCall
 
 PAUSE = "pause_turn"
-STARTED = "started"
-UNKNOWN = "unknown"
-"""What a call with a side effect came to, before its answer, and where none was waited for; else the answer's kind."""
-
 """The stop reason of a reply that wants to be asked on."""
 
 LOST_REASON = "stop_sequence"
 """The stop reason that the reference shows for a reply that broke off."""
 
 NAMES = "free_names"
-"""The feature whose refusal makes the contract's names plain (`wire.dialect.Feature.FREE_NAMES`)."""
+"""The feature whose refusal makes the names of properties plain (`wire.dialect.Feature.FREE_NAMES`)."""
 
 TOOLS = "tools"
 """The feature whose refusal moves the run to the native channel (`wire.dialect.Feature.TOOLS`)."""
@@ -50,8 +47,8 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.Resumed():
             return _resumed(state)
         case r.Ended():
-            ended = _void_open_reply(state, keeps_text=state.policy.eager)
-            effects = _left_open(state, frozenset(state.running))
+            ended = void_open_reply(state, keeps_text=state.policy.eager)
+            effects = left_open(state, frozenset(state.running))
             return replace(
                 ended, outcome=record.outcome, outstanding=False, running=(), held=(), hooking=(), side_effects=effects
             )
@@ -70,9 +67,9 @@ def evolve(state: RunState, record: r.Record) -> RunState:  # noqa: C901, PLR091
         case r.RetryNoted():
             return _retried(state, record)
         case r.FallbackNoted():
-            return paid_in_vain(_retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
+            return paid_in_vain(retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
         case r.FeatureDropped():
-            return _feature_dropped(_retracted(state, record.retracted), record)
+            return _feature_dropped(retracted(state, record.retracted), record)
         case r.ToolStarted():
             return _tool_started(state, record)
         case r.CallAnswered():
@@ -145,7 +142,7 @@ def _started(state: RunState, record: r.Started) -> RunState:
 
 def _resumed(state: RunState) -> RunState:
     """The reply that was under way is void; a run that was ended from outside is open again, and free of what ended it."""
-    resumed = replace(_void_open_reply(state), outstanding=False, running=())
+    resumed = replace(void_open_reply(state), outstanding=False, running=())
     if state.outcome is None:
         return resumed
     return replace(resumed, outcome=None, halt=None, limits_hit=frozenset(), limits_near=frozenset(), exchanges=())
@@ -231,30 +228,9 @@ def _reply_closed(state: RunState, record: r.ReplyClosed) -> RunState:
     )
 
 
-def _retracted(state: RunState, message_ids: tuple[MessageId, ...]) -> RunState:
-    """Everything that came from these messages is taken back; the attempts stay, marked so."""
-    gone = frozenset(message_ids)
-    calls = frozenset(c.call_id for c in state.reply.calls if c.message_id in gone)
-    return replace(
-        state,
-        pending=tuple(e for e in state.pending if not _is_gone(e, gone, calls)),
-        retracted_messages=state.retracted_messages | gone,
-        reply=Reply(),
-        summing=replace(state.summing, text="") if state.summing is not None else None,
-        results=tuple(x for x in state.results if x.call_id not in calls),
-        running=tuple(x for x in state.running if x not in calls),
-        side_effects=_left_open(state, calls),
-        held=tuple(h for h in state.held if h.attachment.call_id not in calls),
-        hooking=tuple(h for h in state.hooking if h[1] not in calls),
-        attachments=tuple(a for a in state.attachments if a.message_id not in gone),
-        attempts=tuple(_taken_back(a) if a.call_id in calls else a for a in state.attempts),
-        decline=None if state.decline and state.decline.call_id in calls else state.decline,
-    )
-
-
 def _retried(state: RunState, record: r.RetryNoted) -> RunState:
     """The reference counts what a retried reply spent in the total too."""
-    spent = paid_in_vain(_retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
+    spent = paid_in_vain(retracted(state, record.retracted), record.from_model, record.usage, record.cost_usd)
     return replace(spent, usage=state.usage + record.usage) if state.policy.eager else spent
 
 
@@ -263,7 +239,7 @@ def _request_lost(state: RunState, record: r.RequestLost) -> RunState:
     if record.goes_on:
         lost = replace(vain, reply=replace(vain.reply, closed=True), stop_reason=LOST_REASON)
     else:
-        lost = _void_open_reply(vain, keeps_text=state.policy.eager)
+        lost = void_open_reply(vain, keeps_text=state.policy.eager)
     return replace(lost, outstanding=False, api_ms=state.api_ms + record.took_ms)
 
 
@@ -271,44 +247,9 @@ def _feature_dropped(state: RunState, record: r.FeatureDropped) -> RunState:
     again = replace(state, outstanding=False, voided=state.voided + (state.summing is None))
     if record.feature == TOOLS:
         return replace(again, toolless=True)
-    if record.feature == NAMES and state.contract is not None:
-        return replace(again, setting=replace(state.setting, contract=state.contract.with_plain_names()))
+    if record.feature == NAMES:
+        return replace(again, setting=state.setting.with_plain_names())
     return state
-
-
-def _void_open_reply(state: RunState, *, keeps_text: bool = False) -> RunState:
-    """A reply that never ended is void, except for calls that were started or answered: those happened.
-
-    The reference keeps its text too when nobody is going to ask for the same again.
-    """
-    if not state.outstanding or state.reply.closed:
-        return state
-    real = {x.call_id for x in state.results} | set(state.running)
-    kept = tuple(c for c in state.reply.calls if c.call_id in real)
-    pending = tuple(
-        e
-        for e in state.pending
-        if isinstance(e, Told)
-        or ((kept or keeps_text) and (not isinstance(e.block, ToolCall) or e.block.call_id in real))
-    )
-    return replace(
-        state,
-        pending=pending,
-        reply=replace(state.reply, calls=kept),
-        held=tuple(h for h in state.held if h.attachment.call_id in real),
-        hooking=tuple(h for h in state.hooking if h[1] in real),
-        voided=state.voided + (state.summing is None),
-    )
-
-
-def _is_gone(entry: Entry, gone: frozenset[MessageId], calls: frozenset[CallId]) -> bool:
-    if isinstance(entry, Said):
-        return entry.message_id in gone
-    return getattr(entry.block, "call_id", None) in calls
-
-
-def _taken_back(attempt: Attempt) -> Attempt:
-    return replace(attempt, verdict=VerdictKind.RETRACTED, before=attempt.verdict)
 
 
 # -- calls ----------------------------------------------------------------------------------------------------------
@@ -319,13 +260,6 @@ def _tool_started(state: RunState, record: r.ToolStarted) -> RunState:
     if not record.read_only:
         effects = (*effects, SideEffect(record.name, record.call_id, STARTED))
     return replace(state, running=(*state.running, record.call_id), side_effects=effects)
-
-
-def _left_open(state: RunState, calls: frozenset[CallId]) -> tuple[SideEffect, ...]:
-    """The side effects, once nobody waits for these calls any more: what they came to is unknown."""
-    return tuple(
-        replace(e, status=UNKNOWN) if e.call_id in calls and e.status == STARTED else e for e in state.side_effects
-    )
 
 
 def _call_answered(state: RunState, record: r.CallAnswered) -> RunState:

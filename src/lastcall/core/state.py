@@ -13,6 +13,7 @@ from decimal import Decimal
 from itertools import takewhile
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lastcall.contract import Contract
 from lastcall.core.policy import Policy
@@ -21,6 +22,7 @@ from lastcall.nouns.attachment import Attachment
 from lastcall.nouns.hooks import HookPoint
 from lastcall.nouns.ids import CallId, MessageId, RunId, SessionId
 from lastcall.nouns.messages import AssistantBlock, Message, UserBlock, UserMessage
+from lastcall.nouns.profile import Profile
 from lastcall.nouns.request import Channel, Choice
 from lastcall.nouns.result import Attempt, CheckVerdict, Limit, Outcome, RunWarning, SideEffect, Usage, VerdictKind
 from lastcall.nouns.tools import Halt, ResultKind, ToolCall, ToolDefinition, ToolResult
@@ -89,6 +91,15 @@ class Setting(Struct, frozen=True):
     """The points at which somebody has to be asked; of those about calls, the ones that concern the finishing tool."""
     finishing_denied: bool = False
     """Whether a permission rule denies the finishing tool, as the reference allows; natively that is a usage error."""
+
+    def with_plain_names(self) -> Setting:
+        """The same for a deployment that takes plain property names only; the reference sends names as they are."""
+        if self.policy.profile is Profile.COMPAT:
+            return self
+        from lastcall.contract.plain_names import plain_tool  # noqa: PLC0415 -- most services take any name
+
+        contract = None if self.contract is None else self.contract.with_plain_names()
+        return replace(self, contract=contract, tools=tuple(map(plain_tool, self.tools)))
 
 
 class RunState(Struct, frozen=True, kw_only=True):

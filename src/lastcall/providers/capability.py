@@ -84,7 +84,7 @@ def used_features(
         Feature.SYSTEM_ROLE: bool(request.system),
         Feature.MAX_COMPLETION_TOKENS: bool(deployment.max_tokens),
         Feature.CACHE_MARKS: True,
-        Feature.FREE_NAMES: any(tool.finishing and has_odd_names(tool.input_schema) for tool in sent),
+        Feature.FREE_NAMES: any(has_odd_names(tool.input_schema) for tool in sent),
     }
     return frozenset(feature for feature, is_used in uses.items() if is_used and dialect.has(feature))
 

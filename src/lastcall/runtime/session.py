@@ -14,7 +14,6 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lastcall.contract import Contract
 from lastcall.contract.finishing_tools import FINISH
 from lastcall.core import records as r
 from lastcall.core.policy import Policy, compat, native
@@ -40,7 +39,7 @@ from lastcall.runtime.prices import PriceList, is_loaded, load_price_list, no_pr
 from lastcall.runtime.toolkit import ToolKit
 from lastcall.runtime.veil import Veil, veil_of
 from lastcall.version import VERSION
-from lastcall.wire.dialect import Dialect, Feature
+from lastcall.wire.dialect import Feature
 from lastcall.wire.frames import Frame, Stage
 from lastcall.wire.json import DEFAULT_LIMITS, CallLimits
 
@@ -208,6 +207,7 @@ def open_session(
     )
     driver = Driver(opened.state, ports)
     hooks.watch(lambda: driver.state)
+    kit.watch(lambda: driver.state.setting.tools)
     parts = _Parts(config, kit, provider, hooks, opened.journal, publisher, stage, config.model)
     return Session(parts, driver)
 
@@ -287,9 +287,9 @@ def _setting(config: RunConfig, kit: ToolKit, provider: Provider, hooks: Hooks) 
     if denied and config.profile is Profile.NATIVE:
         raise BadConfig(f"{FINISH} is how the run ends", hint="Take the rule away.", where="--disallowedTools")
     compat_profile = config.profile is Profile.COMPAT
-    return Setting(
+    setting = Setting(
         policy=replace(policy_of(config), summarizes=dialect.summaries),
-        contract=_contract_for(dialect, config.contract),
+        contract=config.contract,
         tools=kit.toolbox.definitions,
         system=config.system_prompt,
         strict_rules=dialect.strict_rules.value if dialect.has(Feature.STRICT) and not compat_profile else "none",
@@ -298,13 +298,7 @@ def _setting(config: RunConfig, kit: ToolKit, provider: Provider, hooks: Hooks) 
         hooks=hooks.points(FINISH if config.contract is not None else None),
         finishing_denied=denied,
     )
-
-
-def _contract_for(dialect: Dialect, contract: Contract | None) -> Contract | None:
-    """The contract with names that the deployment takes."""
-    if contract is None or dialect.has(Feature.FREE_NAMES):
-        return contract
-    return contract.with_plain_names()
+    return setting if dialect.has(Feature.FREE_NAMES) else setting.with_plain_names()
 
 
 def _channel(config: RunConfig, kit: ToolKit, provider: Provider) -> Channel:

@@ -6,6 +6,7 @@ Must not go in here: any tool, permission rules, hooks themselves.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
 
 import anyio
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from lastcall.contract.finishing_tools import DECLINE, FINISH
 from lastcall.nouns.json import JsonObject
 from lastcall.nouns.profile import Profile
-from lastcall.nouns.tools import ToolCall, ToolResult
+from lastcall.nouns.tools import ToolCall, ToolDefinition, ToolResult
 from lastcall.runtime.asking import client_gate
 from lastcall.runtime.client import NOBODY, ClientSide
 from lastcall.runtime.config import RunConfig
@@ -67,10 +68,15 @@ class ToolKit:
         self._hooks: Hooks | None = None
         self._gate: Gate = self._by_rules
         self._runner = Runner(self.toolbox, self._pass, profile=config.profile, finishing=finishing)
+        self._shown: Callable[[], Iterable[ToolDefinition]] = tuple
 
     def settle(self, session_id: str) -> None:
         """The session whose calls these are: part of their idempotency keys."""
         self._session_id = session_id
+
+    def watch(self, shown: Callable[[], Iterable[ToolDefinition]]) -> None:
+        """`shown` says how the model sees the tools now: for some deployments their inputs have other names."""
+        self._shown = shown
 
     def forget(self) -> None:
         """What was read is no longer in front of the model: it may be read again."""
@@ -89,9 +95,11 @@ class ToolKit:
         """The answer to a call (a `ports.RunTool`)."""
         context = replace(self._context, call_id=call.call_id, idempotency_key=f"{self._session_id}:{call.call_id}")
         began = time.monotonic()
-        result = await self._runner.run(call, context, scope=scope)
+        shown = next((tool for tool in self._shown() if tool.name == call.name), None)
+        result = await self._runner.run(call, context, scope=scope, shown=shown)
         if self._hooks is None:
             return result
+        call = self._runner.in_own_names(call)
         return await self._hooks.after(call, result, round((time.monotonic() - began) * 1000))
 
     async def _pass(self, tool: Tool, arguments: JsonObject, call: ToolCall) -> Allowed | Denied:

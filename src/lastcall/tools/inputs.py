@@ -5,9 +5,12 @@ Must not go in here: finishing calls (the contract judges those), permissions, r
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
-from lastcall.contract import wording
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lastcall.contract import ARGUMENT_DEPTH, wording
 from lastcall.contract.budgets import BudgetExceeded
 from lastcall.contract.coercion import coerce_top_level
 from lastcall.contract.dialects import choose_dialect
@@ -19,6 +22,9 @@ from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject, JsonValue
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.tools import ToolCall, ToolDefinition, Unreadable
+
+if TYPE_CHECKING:
+    from lastcall.contract.plain_names import PlainNames
 
 
 class BadInput(Struct, frozen=True):
@@ -33,10 +39,16 @@ class InputSchemas:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._compiled: dict[str, Validator | None] = {}
+        self._compiled: dict[tuple[str, bool], Validator | None] = {}
+        self._names: dict[str, PlainNames | None] = {}
 
-    def read(self, call: ToolCall, definition: ToolDefinition) -> JsonObject | BadInput:
-        """The call's arguments, checked; in compat, coerced at the top level first, as recorded."""
+    def read(
+        self, call: ToolCall, definition: ToolDefinition, shown: ToolDefinition | None = None
+    ) -> JsonObject | BadInput:
+        """The call's arguments, checked; in compat, coerced at the top level first, as recorded.
+
+        `shown` is the tool as the model sees it: the arguments are checked in its names, and come back in the tool's own.
+        """
         if isinstance(call.arguments, Unreadable):
             size = len(call.arguments.text.encode("utf-8", "surrogatepass"))
             words = wording.unreadable(call.arguments, self._profile, tool=call.name)
@@ -48,11 +60,39 @@ class InputSchemas:
         if not isinstance(read.value, dict):
             return _bad(definition.name, [_type_issue(Problem("", "type", "", {"type": "object"}), read.value)])
         value = coerce_top_level(read.value, schema_from_value(definition.input_schema)) if compat else read.value
-        return self.check(value, definition)
+        names = self._names_of(definition)
+        if names is None:
+            return self.check(value, definition)
+        is_plain = shown is not None and shown.input_schema != definition.input_schema
+        said = self.check(value, shown, plain=True) if shown is not None and is_plain else value
+        if isinstance(said, BadInput):
+            return said
+        own = names.callers_value(said)
+        if own is None:
+            return _bad(definition.name, ["One parameter was provided under two names"])
+        return own if is_plain else self.check(own, definition)
 
-    def check(self, arguments: JsonObject, definition: ToolDefinition) -> JsonObject | BadInput:
-        """The arguments, if they fit."""
-        validator = self._validator(definition)
+    def in_own_names(self, call: ToolCall, definition: ToolDefinition) -> ToolCall:
+        """A call in the names of the tool's own definition, whatever names the model was shown."""
+        names = self._names_of(definition)
+        if names is None or isinstance(call.arguments, Unreadable):
+            return call
+        text = names.callers_text(call.arguments.text, max_depth=ARGUMENT_DEPTH)
+        return replace(call, arguments=replace(call.arguments, text=text))
+
+    def _names_of(self, definition: ToolDefinition) -> PlainNames | None:
+        """The names under which some models see the tool's parameters; `None` where those are its own."""
+        if self._profile is Profile.COMPAT:
+            return None
+        if definition.name not in self._names:
+            from lastcall.contract.plain_names import plain_names  # noqa: PLC0415 -- most tools have plain names
+
+            self._names[definition.name] = plain_names(definition.input_schema)
+        return self._names[definition.name]
+
+    def check(self, arguments: JsonObject, definition: ToolDefinition, *, plain: bool = False) -> JsonObject | BadInput:
+        """The arguments, if they fit. `plain`: the definition is the one with plain names."""
+        validator = self._validator(definition, plain=plain)
         if validator is None:
             return arguments
         try:
@@ -64,16 +104,17 @@ class InputSchemas:
         issues = sorted(found.listed, key=_rank)
         return _bad(definition.name, [_issue(problem, arguments) for problem in issues])
 
-    def _validator(self, definition: ToolDefinition) -> Validator | None:
+    def _validator(self, definition: ToolDefinition, *, plain: bool) -> Validator | None:
         """The compiled schema; `None` for a schema (of a foreign tool) that is none: the tool must judge by itself."""
-        if definition.name not in self._compiled:
+        key = (definition.name, plain)
+        if key not in self._compiled:
             schema = definition.input_schema
             try:
                 dialect = choose_dialect(schema, Profile.NATIVE)
-                self._compiled[definition.name] = compile_validator(schema, dialect, assert_formats=False)
+                self._compiled[key] = compile_validator(schema, dialect, assert_formats=False)
             except BadSchema:
-                self._compiled[definition.name] = None
-        return self._compiled[definition.name]
+                self._compiled[key] = None
+        return self._compiled[key]
 
 
 _ISSUES_TOLD = 20

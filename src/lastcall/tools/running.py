@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from lastcall.contract import hook_words
 from lastcall.nouns.profile import Profile
-from lastcall.nouns.tools import ResultKind, ToolCall, ToolResult
+from lastcall.nouns.tools import ResultKind, ToolCall, ToolDefinition, ToolResult
 from lastcall.tools import Output, Tool, Toolbox, ToolContext
 from lastcall.tools.gates import DenialKind, Denied, Gate
 from lastcall.tools.inputs import BadInput, InputSchemas
@@ -39,22 +39,37 @@ class Runner:
         self._finishing = finishing
         self._schemas = InputSchemas(profile)
 
-    async def run(self, call: ToolCall, context: ToolContext, *, scope: anyio.CancelScope | None = None) -> ToolResult:
+    async def run(
+        self,
+        call: ToolCall,
+        context: ToolContext,
+        *,
+        scope: anyio.CancelScope | None = None,
+        shown: ToolDefinition | None = None,
+    ) -> ToolResult:
         """The answer to `call`. Cancelling `scope` cancels this call and is an answer too; any other cancellation is not.
 
-        Raises nothing that a tool raises.
+        `shown` is the tool as the model sees it, where that is not its own definition (`contract.plain_names`): the call
+        is checked and told of in those names, everything after that knows the tool's own. Raises nothing that a tool
+        raises.
         """
         with scope or anyio.CancelScope():
-            return await self._run(call, context)
+            return await self._run(call, context, shown)
         return cancelled(call, self._profile)
 
-    async def _run(self, call: ToolCall, context: ToolContext) -> ToolResult:
+    def in_own_names(self, call: ToolCall) -> ToolCall:
+        """The call in the names of the tool's own definition."""
+        tool = self._toolbox.get(call.name)
+        return call if tool is None else self._schemas.in_own_names(call, tool.definition)
+
+    async def _run(self, call: ToolCall, context: ToolContext, shown: ToolDefinition | None) -> ToolResult:
         tool = self._toolbox.get(call.name)
         if tool is None:
             return self._unknown(call)
-        arguments = self._schemas.read(call, tool.definition)
+        arguments = self._schemas.read(call, tool.definition, shown)
         if isinstance(arguments, BadInput):
             return _bad_input(call, arguments)
+        call = self._schemas.in_own_names(call, tool.definition)
         passed = await self._gate(tool, arguments, call)
         if isinstance(passed, Denied):
             return _denied(call, passed)

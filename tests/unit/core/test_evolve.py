@@ -28,7 +28,7 @@ from lastcall.nouns.result import (
     Usage,
     VerdictKind,
 )
-from lastcall.nouns.tools import Halt, ResultKind, ToolResult
+from lastcall.nouns.tools import Halt, ResultKind, ToolResult, define
 from machine_tools import CONTRACT, OVERLOADED, Play, call, contract_of, dollars, finish
 
 SETTING = Setting(native(), CONTRACT)
@@ -386,8 +386,20 @@ def test_names_that_were_refused_are_plain_from_then_on_and_the_turn_costs_nothi
     assert again.contract.in_wire_names('{"a b":1}') == f'{{"{name}":1}}'
 
 
-def test_refused_names_mean_nothing_without_a_contract():
-    play = Play(contract=None)
+def test_refused_names_of_tools_are_plain_from_then_on_too():
+    odd = define("Look", "d", {"type": "object", "properties": {"a b": True}})
+    plain = define("Read", "d", {"type": "object", "properties": {"path": True}})
+    play = Play(contract=None, tools=(odd, plain))
+    play.prompt()
+    play.hear(e.ChannelChanged(1, "free_names", "Property keys should match pattern"))
+    look, read = build_request(play.state).tools
+    (name,) = look.input_schema["properties"]
+    assert name.startswith("a_b.")
+    assert read is plain
+
+
+def test_refused_names_mean_nothing_where_nothing_is_named():
+    play = Play(contract=None, tools=())
     play.prompt()
     play.hear(e.ChannelChanged(1, "free_names", "no"))
     assert "deployment has no" in play.outcome.detail
