@@ -70,6 +70,7 @@ class Rule(Struct, frozen=True):
         return self.content[:-2] if self.content is not None and self.content.endswith(":*") else None
 
 
+_DIGEST = re.compile(r"_[0-9a-f]{8}\Z")
 _RULE = re.compile(r"([^\s,()]+)(?:\((.*)\))?", re.DOTALL)
 
 
@@ -164,8 +165,11 @@ class Permissions(Struct, frozen=True):
         return Verdict(Decision.DENY if self.mode is Mode.DONT_ASK else Decision.ASK, Ground.MODE)
 
     def denies_tool(self, name: str) -> bool:
-        """Whether a deny rule takes the whole tool away (finishing tools have no other rules)."""
-        return any(rule.content is None and _names(rule.tool, name) for rule in self.deny)
+        """Whether a deny rule takes the whole tool away (finishing tools have no other rules).
+
+        A rule about a name that several tools of an MCP server would have denies all of them (`tools.remote`).
+        """
+        return any(rule.content is None and _may_name(rule.tool, name) for rule in self.deny)
 
     def denies_path(self, tool: str, real_path: str) -> bool:
         """Whether a deny rule covers this file, whatever way led to it. `real_path` holds no links."""
@@ -173,10 +177,10 @@ class Permissions(Struct, frozen=True):
 
     def denies_some(self, tool: str) -> bool:
         """Whether there is a deny rule about this tool at all."""
-        return any(_names(rule.tool, tool) for rule in self.deny)
+        return any(_may_name(rule.tool, tool) for rule in self.deny)
 
     def _denies(self, rule: Rule, name: str, subject: Subject) -> bool:
-        if not _names(rule.tool, name):
+        if not _may_name(rule.tool, name):
             return False
         if rule.content is None or subject is None:
             return True
@@ -231,6 +235,12 @@ def _names(rule_tool: str, name: str) -> bool:
         return True
     server = rule_tool.removesuffix("__*")
     return server.startswith("mcp__") and server.count("__") == 1 and name.startswith(f"{server}__")
+
+
+def _may_name(rule_tool: str, name: str) -> bool:
+    """The same for what is forbidden: a name to which a digest was added is meant too."""
+    without = _DIGEST.sub("", name) if name.startswith("mcp__") else name
+    return _names(rule_tool, name) or _names(rule_tool, without)
 
 
 def _command_matches(rule: Rule, command: str) -> bool:

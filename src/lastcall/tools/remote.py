@@ -10,6 +10,7 @@ import binascii
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ MAX_NAME_CHARS: Final = 64
 MAX_IMAGE_CHARS: Final = 5_000_000
 """Of an image in base64, as services limit it."""
 _SHOWN_IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_DIGITS: Final = 8
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 _NO_SCHEMA: JsonObject = {"type": "object"}
 
@@ -34,37 +36,47 @@ _NO_SCHEMA: JsonObject = {"type": "object"}
 def remote_name(server: str, tool: str) -> str:
     """The name under which the model sees a server's tool; of one that is too long, the beginning and a digest."""
     name = f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
-    if len(name) <= MAX_NAME_CHARS:
-        return name
-    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{name[: MAX_NAME_CHARS - 9]}_{digest}"
+    return name if len(name) <= MAX_NAME_CHARS else _digested(name, server, tool)
+
+
+def _digested(name: str, server: str, tool: str) -> str:
+    """A name that only this tool has (`tools.permissions.denies_tool` knows the form)."""
+    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{name[: MAX_NAME_CHARS - _DIGITS - 1]}_{digest}"
 
 
 def remote_tools(server: str, listed: Iterable[Mapping[str, Any]], call: Call) -> tuple[RemoteTool, ...]:
     """The tools of a server's list that a model can be offered: with a name of their own and an object as input.
 
-    What a server lists wrongly costs that tool, not the run.
+    What a server lists wrongly costs that tool, not the run. Where several come to one name, whose own it is keeps it and
+    the others get a digest, whatever the order in which they are listed.
     """
-    tools: dict[str, RemoteTool] = {}
+    entries: dict[str, Mapping[str, Any]] = {}
     for entry in listed:
         name, schema = entry.get("name"), entry.get("inputSchema", _NO_SCHEMA)
         if isinstance(name, str) and name and isinstance(schema, Mapping) and schema.get("type", "object") == "object":
-            tool = RemoteTool(server, entry, call)
-            tools.setdefault(tool.definition.name, tool)
+            entries.setdefault(name, entry)
+    shared = Counter(remote_name(server, name) for name in entries)
+    tools: dict[str, RemoteTool] = {}
+    for name, entry in entries.items():
+        shown = remote_name(server, name)
+        if shared[shown] > 1 and _ODD.search(name):
+            shown = _digested(shown, server, name)
+        tools.setdefault(shown, RemoteTool(server, entry, call, shown=shown))
     return tuple(tools.values())
 
 
 class RemoteTool:
     """One tool of a server (`tools.Tool`). What a server says of its tools' effects is not believed: none is read-only."""
 
-    def __init__(self, server: str, listed: Mapping[str, Any], call: Call) -> None:
-        """`listed` is an entry of `tools/list`."""
+    def __init__(self, server: str, listed: Mapping[str, Any], call: Call, *, shown: str = "") -> None:
+        """`listed` is an entry of `tools/list`, `shown` the name for the model, if not the usual one."""
         self._name = str(listed.get("name", ""))
         self._call = call
         schema = listed.get("inputSchema")
         description = listed.get("description")
         self._definition = define(
-            remote_name(server, self._name),
+            shown or remote_name(server, self._name),
             description if isinstance(description, str) else "",
             {**_NO_SCHEMA, **schema} if isinstance(schema, Mapping) else _NO_SCHEMA,
         )

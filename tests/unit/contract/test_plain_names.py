@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from lastcall.contract import compile_contract, wording
 from lastcall.contract.parse import schema_from_value
-from lastcall.contract.plain_names import PLAIN, has_odd_names, plain_names
+from lastcall.contract.plain_names import PLAIN, has_odd_names, plain_names, plain_tool
 from lastcall.contract.verdicts import Accepted, Rejected
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.profile import Profile
-from lastcall.nouns.tools import Arguments, Unreadable, UnreadableCause
+from lastcall.nouns.tools import Arguments, Unreadable, UnreadableCause, define
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -231,3 +231,23 @@ def test_any_names_and_any_value_come_back_as_they_were(keys, value):
         return
     there = found.plain_text(text, max_depth=100)
     assert json.loads(found.callers_text(there, max_depth=100)) == json.loads(text)
+
+
+# -- tools of others ------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_is_shown_with_plain_names_and_one_that_has_them_stays_the_same():
+    tool = define("Look", "d", {"type": "object", "properties": {"a b": {"type": "string"}}}, read_only=True)
+    shown = plain_tool(tool)
+    (name,) = shown.input_schema["properties"]
+    assert PLAIN.fullmatch(name)
+    assert (shown.name, shown.description, shown.read_only) == ("Look", "d", True)
+    plain = define("Read", "d", {"type": "object", "properties": {"a": {"type": "string"}}})
+    assert plain_tool(plain) is plain
+
+
+def test_arguments_come_back_as_a_value_unless_one_name_stands_in_both_forms():
+    found = names({"type": "object", "properties": {"a b": True, "c": True}})
+    (plain, _) = found.schema["properties"]
+    assert found.callers_value({"c": 1, plain: {plain: [2]}}) == {"c": 1, "a b": {"a b": [2]}}
+    assert found.callers_value({plain: 1, "a b": 2}) is None

@@ -93,6 +93,8 @@ def test_a_request_uses_what_is_in_it_and_what_its_dialect_still_has() -> None:
     odd = define("f", "d", {"properties": {"a b": True}}, finishing=True)
     assert Feature.FREE_NAMES in used_features(ask(tools=(odd,)), HERE, OPENAI, stream=False)
     assert Feature.FREE_NAMES not in used_features(ask(tools=(odd,)), HERE, ANTHROPIC, stream=False)
+    of_others = define("f", "d", {"properties": {"a b": True}})
+    assert Feature.FREE_NAMES in used_features(ask(tools=(of_others,)), HERE, OPENAI, stream=False)
 
 
 @pytest.mark.parametrize(

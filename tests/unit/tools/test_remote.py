@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from lastcall.tools.permissions import Decision, Permissions, parse_rules
 from lastcall.tools.remote import MAX_IMAGE_CHARS, MAX_TEXT_CHARS, RemoteTool, output_of, remote_name, remote_tools
 
 
@@ -55,12 +57,36 @@ def test_long_names_are_shortened_and_stay_apart():
 
 def test_what_a_server_lists_wrongly_costs_that_tool_alone():
     listed = [
-        {"name": "a.b"}, {"name": "a_b"}, {"name": ""}, {"name": 3}, {}, {"name": "list", "inputSchema": {"type": "array"}},
+        {"name": "a.b"}, {"name": "a.b", "description": "again"}, {"name": ""}, {"name": 3}, {}, {"name": "list", "inputSchema": {"type": "array"}},
         {"name": "odd", "inputSchema": 3}, {"name": "open", "inputSchema": {"properties": {"x": {}}}},
     ]  # fmt: skip
     tools = remote_tools("s", listed, None)
     assert [t.definition.name for t in tools] == ["mcp__s__a_b", "mcp__s__open"]
     assert tools[1].definition.input_schema == {"type": "object", "properties": {"x": {}}}
+
+
+def named(*names):
+    return {tool._name: tool.definition.name for tool in remote_tools("s", [{"name": name} for name in names], None)}
+
+
+def test_tools_of_one_name_for_the_model_are_told_apart_in_any_order():
+    found = named("a.b", "a/b", "a_b", "c d")
+    assert (found["a_b"], found["c d"]) == ("mcp__s__a_b", "mcp__s__c_d")
+    assert all(re.fullmatch(r"mcp__s__a_b_[0-9a-f]{8}", found[name]) for name in ("a.b", "a/b"))
+    assert len(set(found.values())) == 4
+    assert named("c d", "a_b", "a/b", "a.b") == found
+    assert {**named("a/b", "a.b"), "a_b": found["a_b"], "c d": found["c d"]} == found
+
+
+def test_whoever_forbids_a_name_forbids_all_that_would_have_it_and_whoever_allows_it_does_not():
+    (tool, _) = remote_tools("s", [{"name": "a.b"}, {"name": "a/b"}], None)
+    rule = parse_rules(["mcp__s__a_b"], where="")
+    denied = Permissions(deny=rule)
+    assert denied.denies_tool(tool.definition.name)
+    assert denied.decide(tool, {}).decision is Decision.DENY
+    assert denied.denies_some(tool.definition.name)
+    assert Permissions(allow=rule).decide(tool, {}).decision is Decision.ASK
+    assert not denied.denies_tool("mcp__s__a_b_c")
 
 
 PIXEL = "iVBORw0KGgo="

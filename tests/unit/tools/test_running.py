@@ -6,6 +6,7 @@ import anyio
 import pytest
 from msgspec import Struct
 
+from lastcall.contract.plain_names import plain_tool
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.tools import ResultKind, ToolCall, ToolResult, Unreadable, UnreadableCause, define
 from lastcall.tools import Output, Toolbox
@@ -335,3 +336,76 @@ def test_a_cancelled_call_is_told_as_recorded(call, compat):
     assert found.display == "User rejected tool use"
     assert found.meta == {"non_execution_kind": "user-rejected"}
     assert "unknown whether it took effect" in cancelled(call("Bash"), Profile.NATIVE).content
+
+
+# -- names that the model sees otherwise
+
+ODD = {
+    "type": "object",
+    "properties": {"Order ID": {"type": "integer"}, "n": {"type": "integer"}},
+    "required": ["Order ID"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def named(wait, context, call):
+    """A call of a tool with odd names, shown with plain ones; what the tool and its gate got."""
+    tool = Tool(Output("done"), schema=ODD)
+    shown = plain_tool(tool.definition)
+    plain, _ = shown.input_schema["properties"]
+    seen = []
+
+    async def gate(tool, arguments, call):
+        seen.append((arguments, call.arguments.text))
+        return Allowed(arguments)
+
+    def run(arguments, *, as_plain=True, **choices):
+        made = call("Do", {plain if name == "plain" else name: value for name, value in arguments.items()})
+        under_test = runner(tool, gate=gate, **choices)
+
+        async def answer():
+            return await under_test.run(made, context(), shown=shown if as_plain else tool.definition)
+
+        return wait(answer)
+
+    run.tool, run.seen, run.plain = tool, seen, plain
+    return run
+
+
+def test_a_tool_and_who_guards_it_get_the_tools_own_names(named):
+    assert named({"plain": 7, "n": 1}).kind is ResultKind.OK
+    assert named.tool.got == [{"Order ID": 7, "n": 1}]
+    assert named.seen == [({"Order ID": 7, "n": 1}, '{"Order ID":7,"n":1}')]
+
+
+def test_the_model_is_told_of_problems_in_the_names_that_it_sees(named):
+    found = named({"n": 1})
+    assert found.kind is ResultKind.BAD_INPUT
+    assert f"The required parameter `{named.plain}` is missing" in found.content
+    assert f"The parameter `{named.plain}` type is expected as `integer`" in named({"plain": "x"}).content
+    assert "unexpected parameter `Order ID`" in named({"plain": 1, "Order ID": 1}).content
+    assert named.tool.got == []
+
+
+def test_names_of_an_earlier_deployment_are_understood_where_the_tools_own_are_shown(named):
+    assert named({"plain": 7}, as_plain=False).kind is ResultKind.OK
+    assert named({"Order ID": 8}, as_plain=False).kind is ResultKind.OK
+    assert named.tool.got == [{"Order ID": 7}, {"Order ID": 8}]
+    found = named({"plain": 1, "Order ID": 1}, as_plain=False)
+    assert "One parameter was provided under two names" in found.content
+
+
+def test_compat_takes_names_as_they_are(named, compat):
+    assert named({"plain": 7}, as_plain=False, profile=compat).kind is ResultKind.BAD_INPUT
+
+
+def test_a_call_is_told_in_the_tools_own_names(call, context):
+    tool = Tool(Output("done"), schema=ODD)
+    under_test = runner(tool)
+    (plain, _) = plain_tool(tool.definition).input_schema["properties"]
+    assert under_test.in_own_names(call("Do", {plain: 7})).arguments.text == '{"Order ID":7}'
+    unreadable = ToolCall("t", "m", "Do", Unreadable("{", UnreadableCause.TRUNCATED, "it ends", 1, 2, 1, 1))
+    assert under_test.in_own_names(unreadable) is unreadable
+    unknown = call("Other", {plain: 7})
+    assert under_test.in_own_names(unknown) is unknown
