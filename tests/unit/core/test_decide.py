@@ -1258,3 +1258,81 @@ def test_a_prompt_that_cannot_be_made_shorter_ends_the_run():
     play.prompt()
     play.fails(TOO_LONG)
     assert play.outcome.kind is FailureKind.TOO_LONG
+
+
+# -- long runs --------------------------------------------------------------------------------------------------------
+
+OUTGROWN = Failed(FailureKind.TOO_LONG, "prompt is too long: 30000 tokens > 20000 maximum")
+
+
+def talked(policy: Any) -> Play:
+    """Twelve turns whose weight is in the model's own words, and a refusal of the thirteenth."""
+    play = Play(policy)
+    play.prompt("the task")
+    for n in range(12):
+        play.reply(f"{n}: {'word ' * 300}", call(f"c{n}", text=f'{{"n":{n}}}'))
+        play.tool(f"c{n}", f"answer {n}")
+    play.fails(OUTGROWN)
+    return play
+
+
+def test_a_history_that_was_refused_is_made_shorter_and_asked_for_again():
+    play = talked(native(summarizes=False))
+    assert kinds(play.records)[-3:] == ["RequestLost", "Compacted", "Asked"]
+    assert isinstance(play.actions[-1], AskModel)
+
+
+def test_a_summary_is_waited_for_and_the_turn_is_asked_for_when_it_came():
+    play = talked(native())
+    assert play.state.summing is not None
+    records = play.reply("The disk is full.")
+    assert kinds(records)[-2:] == ["Compacted", "Asked"]
+    assert play.state.summing is None
+
+
+def test_a_run_that_a_summary_ends_is_asked_nothing_more():
+    play = talked(native(max_budget_tokens=10_000))
+    play.reply("The disk is full.", usage=Usage(12_000, 1))
+    assert play.outcome == Stopped(Limit.TOKENS, "10000")
+    assert kinds(play.records)[-1] == "Ended"
+
+
+def test_after_a_crash_a_summary_in_the_making_is_asked_for_anew():
+    play = talked(native())
+    play.resume()
+    assert play.state.summing is not None
+    assert play.state.outstanding
+
+
+def test_a_budget_that_cannot_be_kept_is_told_of_once():
+    play = Play(native(max_budget_usd=dollars("1")))
+    play.prompt()
+    for n in range(2):
+        play.reply(call(f"c{n}"), cost_usd=None)
+        play.tool(f"c{n}")
+    assert [w.code for w in play.state.warnings] == ["budget_blind"]
+
+
+def test_a_circle_is_told_of_half_way_and_then_ends_with_the_last_call():
+    play = Play(native(max_repeats=4))
+    play.prompt()
+    told = []
+    for n in range(6):
+        play.reply(call(f"c{n}"))
+        told += kinds(play.tool(f"c{n}", "the same"))
+        if play.outcome is not None or play.state.reserved:
+            break
+    assert told.count("Nudged") == 2
+    assert told.count("LimitNoted") == 1
+    assert play.state.reserved
+
+
+def test_refused_names_are_asked_without_and_without_tools_that_is_the_end():
+    play = Play()
+    play.prompt()
+    records = play.hear(e.ChannelChanged(1, "free_names", "Property keys should match pattern"))
+    assert kinds(records) == ["FeatureDropped", "Warned", "Asked"]
+    bare = Play(contract=None, tools=())
+    bare.prompt()
+    bare.hear(e.ChannelChanged(1, "free_names", "no"))
+    assert isinstance(bare.outcome, Failed)

@@ -16,6 +16,7 @@ from lastcall.core.state import Reply, RunState, Said, Setting, Told, begin
 from lastcall.nouns.attachment import Attachment, Problem
 from lastcall.nouns.hooks import HookPoint, HookVerdict
 from lastcall.nouns.messages import AssistantMessage, TextBlock, ThinkingBlock, UserMessage
+from lastcall.nouns.request import Purpose
 from lastcall.nouns.result import (
     Attempt,
     CheckVerdict,
@@ -403,3 +404,11 @@ def test_refused_names_mean_nothing_where_nothing_is_named():
     play.prompt()
     play.hear(e.ChannelChanged(1, "free_names", "no"))
     assert "deployment has no" in play.outcome.detail
+
+
+def test_what_is_said_for_a_summary_is_kept_apart_and_the_reply_is_no_turn():
+    summing = fold(STARTED, r.Asked(1, purpose=Purpose.SUMMARY), r.ReplyBegan(1, "msg", "m", Usage()))
+    state = fold(r.SummarySaid(1, "The disk is full."), state=summing)
+    assert (state.summing.text.strip(), state.pending) == ("The disk is full.", summing.pending)
+    state = fold(closed("end_turn"), state=state)
+    assert (state.outstanding, state.reply.closed, state.replies, state.usage) == (False, False, 0, Usage(10, 2))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from lastcall.core.policy import native
-from lastcall.core.records import HeldBack
+from lastcall.core.policy import compat, native
+from lastcall.core.records import HeldBack, NudgeKind
 from lastcall.core.state import Reply, RunState, Said, Setting, Told, begin
 from lastcall.nouns.attachment import Attachment, Problem
 from lastcall.nouns.messages import AssistantMessage, TextBlock, UserMessage
 from lastcall.nouns.request import Channel
-from lastcall.nouns.result import Attempt, VerdictKind
-from lastcall.nouns.tools import ResultKind, ToolResult
-from machine_tools import CONTRACT, call
+from lastcall.nouns.result import Attempt, Usage, VerdictKind
+from lastcall.nouns.tools import ResultKind, ToolResult, define
+from machine_tools import CONTRACT, call, contract_of
 
 SETTING = Setting(native(max_attempts=2), CONTRACT)
 COUNT = Problem("/count", "type", "must be integer", {"type": "integer"})
@@ -120,3 +120,30 @@ def test_a_history_may_end_on_the_users_side():
 def test_a_held_object_may_wait_for_checks():
     assert not state(held=(HeldBack(OBJECT),)).checking
     assert state(held=(HeldBack(OBJECT), HeldBack(OBJECT, checking=True))).checking
+
+
+def test_all_tokens_that_were_paid_for_are_counted_whatever_model_took_them():
+    usage = (("a", Usage(10, 2, 3, 4)), ("b", Usage(1, 1)))
+    assert (state().tokens, state(usage_by_model=usage).tokens) == (0, 21)
+
+
+def test_stop_hooks_are_counted_apart_from_other_nudges():
+    nudges = (NudgeKind.STOP_HOOK, NudgeKind.ENFORCE, NudgeKind.STOP_HOOK)
+    assert state(nudges=nudges).stop_blocks == 2
+
+
+ODD = {"type": "object", "properties": {"a b": {"type": "integer"}}}
+
+
+def test_a_setting_for_plain_names_has_them_in_the_contract_and_in_every_tool():
+    odd, plain = define("Look", "d", ODD), define("Read", "d", {"type": "object"})
+    found = Setting(native(), contract_of(ODD), (odd, plain)).with_plain_names()
+    assert found.contract.wire_schema["properties"].keys() == found.tools[0].input_schema["properties"].keys()
+    assert "a b" not in found.tools[0].input_schema["properties"]
+    assert found.tools[1] is plain
+    assert Setting(native(), None, (plain,)).with_plain_names() == Setting(native(), None, (plain,))
+
+
+def test_the_reference_sends_names_as_they_are():
+    setting = Setting(compat(), None, (define("Look", "d", ODD),))
+    assert setting.with_plain_names() is setting
