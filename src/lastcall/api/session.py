@@ -219,7 +219,10 @@ class Session(Generic[T]):
         return self._core
 
     def _watcher(self, emit: Callable[[Any], None]) -> Watcher:
-        return Watcher(self._config.contract, emit, self._type, lambda: self._opened().driver.state.channel)
+        driver = self._opened().driver
+        return Watcher(
+            self._config.contract, emit, self._type, lambda: driver.state.channel, lambda: driver.state.contract
+        )
 
 
 class RunStream(Generic[T]):

@@ -73,12 +73,17 @@ class Watcher(Silent):
         emit: Emit,
         output: Any = None,
         channel: Callable[[], Channel] = lambda: Channel.TOOL,
+        sent: Callable[[], Contract | None] = lambda: None,
     ) -> None:
-        """`output` is the type that objects are loaded as, `None` where it is a schema."""
+        """`output` is the type that objects are loaded as, `None` where it is a schema.
+
+        `sent` is the contract as the model sees it now, whose names of properties may be others.
+        """
         self._contract = contract
         self._emit = emit
         self._output = output
         self._channel = channel
+        self._sent = sent
         self._calls: dict[str, ToolCall] = {}
         self._attached: Attachment | None = None
         self._drafts: dict[int, PartialText] = {}
@@ -174,6 +179,10 @@ class Watcher(Silent):
         if len(draft.pieces) < draft.due:
             return
         value = draft.look()
+        sent = self._sent()
+        if sent is not None and value is not NOTHING:
+            seen = sent.in_callers_view(value)
+            value = NOTHING if seen is None else seen
         if self._contract is not None and self._contract.wrapped:
             value = value.get(WRAP, NOTHING) if isinstance(value, dict) else NOTHING
         if value is not NOTHING:

@@ -28,7 +28,7 @@ from lastcall.contract.secrets import Secrets, conceal, masked
 from lastcall.contract.seen import NOTHING_SEEN, Sight
 from lastcall.contract.suspicion import warnings_of
 from lastcall.contract.validator import Validator, compile_validator
-from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, Verdict, WrongInput
+from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, Verdict, WrongInput, below, check_verdict
 from lastcall.contract.wrapping import WRAP, not_wrapped, wrap_root
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.json import JsonObject, JsonValue
@@ -200,6 +200,10 @@ class Contract:
                 other._names, other._strict, other._plain = names, {}, other  # noqa: SLF001 -- a copy of its own
         return self._plain
 
+    def in_callers_view(self, value: JsonValue) -> JsonValue:
+        """The same for what is written of an object so far."""
+        return value if self._names is None else self._names.callers_value(value)
+
     def in_callers_names(self, arguments: Arguments | Unreadable) -> Arguments | Unreadable:
         """What the model sent, in the names of the schema that the caller gave."""
         if self._names is None or isinstance(arguments, Unreadable):
@@ -327,19 +331,19 @@ class Contract:
                 listed = diagnosed(listed[:DIAGNOSED], value, self._fits) + listed[DIAGNOSED:]
             elif self.reference is Reference.LATER:
                 listed = in_later_words(listed, value)
-            return Rejected(_below(prefix, listed), total)
+            return Rejected(below(prefix, listed), total)
         broken: list[Problem] = []
         verdicts: list[CheckVerdict] = []
         if self._annotations is not None and self._annotations.needs_sight:
             unbacked = self._annotations.problems(value, sight)
             broken += unbacked
-            verdicts.append(_verdict("x-lastcall", unbacked))
+            verdicts.append(check_verdict("x-lastcall", unbacked))
         for rule in self.rules:
             problems = rule.problems(fresh({WRAP: value})[WRAP])
             broken += problems
-            verdicts.append(_verdict(rule.name, problems))
+            verdicts.append(check_verdict(rule.name, problems))
         if broken:
-            return Rejected(_below(prefix, tuple(broken)), len(broken), tuple(verdicts))
+            return Rejected(below(prefix, tuple(broken)), len(broken), tuple(verdicts))
         return tuple(verdicts)
 
     def _fits(self, value: JsonValue) -> bool:
@@ -384,16 +388,6 @@ def compile_contract(
     )
 
 
-def _verdict(name: str, problems: tuple[Problem, ...]) -> CheckVerdict:
-    return CheckVerdict(name, passed=not problems, message="; ".join(p.message for p in problems))
-
-
 def unreadable(text: str, fault: JsonFault) -> Unreadable:
     """Arguments that could not be read, with the place."""
     return Unreadable(text, fault.cause, fault.message, fault.line, fault.column, fault.offset, len(text))
-
-
-def _below(prefix: str, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    if not prefix:
-        return problems
-    return tuple(Problem(prefix + p.path, p.keyword, p.message, p.params) for p in problems)

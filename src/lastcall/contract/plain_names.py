@@ -53,10 +53,10 @@ class PlainNames:
         """The JSON text of arguments in the caller's names; one that cannot be read, or not in one way, stays as it is."""
         return _renamed_text(text, self._callers, max_depth)
 
-    def callers_value(self, value: JsonObject) -> JsonObject | None:
-        """Arguments in the caller's names; `None` for those that hold one name in both forms."""
+    def callers_value(self, value: JsonValue) -> Any:
+        """A value in the caller's names; `None` for one that holds a name in both forms."""
         try:
-            return dict(_renamed(value, self._callers))
+            return _renamed(value, self._callers)
         except _Ambiguous:
             return None
 

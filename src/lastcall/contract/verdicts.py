@@ -41,3 +41,15 @@ class WrongInput(Struct, frozen=True):
 
 
 Verdict = Accepted | Rejected | CannotRead | WrongInput
+
+
+def check_verdict(name: str, problems: tuple[Problem, ...]) -> CheckVerdict:
+    """What a rule said, as the envelope tells it."""
+    return CheckVerdict(name, passed=not problems, message="; ".join(p.message for p in problems))
+
+
+def below(prefix: str, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """The problems of a part of a value as those of the whole; `prefix` is the part's JSON Pointer."""
+    if not prefix:
+        return problems
+    return tuple(Problem(prefix + p.path, p.keyword, p.message, p.params) for p in problems)

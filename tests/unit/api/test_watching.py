@@ -11,6 +11,7 @@ from pydantic import BaseModel
 import lastcall
 from lastcall.contract.wrapping import WRAP
 from lastcall.testing import ScriptedModel
+from lastcall.wire.dialect import SCRIPTED, Feature
 
 TEXT = '{"vendor": "Acme & Sons", "total": 40}'
 
@@ -81,3 +82,34 @@ def test_of_a_schema_the_sketch_is_the_value():
     events, _ = anyio.run(lambda: events_of(ScriptedModel(in_pieces('{"vendor": "Acme"}', kind="call")), schema))
     assert partials_of(events)
     assert all(event.sketch() is event.value for event in partials_of(events))
+
+
+def test_an_object_is_shown_in_the_callers_names_whatever_names_the_service_takes():
+    schema = {"type": "object", "properties": {"Account Number": {"type": "string"}}, "additionalProperties": False}
+
+    def reply(body):
+        (name,) = body["tools"][0]["input_schema"]["properties"]
+        assert name != "Account Number"
+        return in_pieces(json.dumps({name: "A-1"}), kind="call", size=3)
+
+    model = ScriptedModel(reply, dialect=SCRIPTED.without(Feature.FREE_NAMES))
+    events, result = anyio.run(lambda: events_of(model, schema))
+    assert result.output == {"Account Number": "A-1"}
+    shown = [event.value for event in partials_of(events)]
+    assert {} in shown
+    assert {"Account Number": "A-1"} in shown
+    assert {name for value in shown for name in value} == {"Account Number"}
+
+
+def test_a_piece_that_holds_one_name_in_both_forms_is_not_shown():
+    schema = {"type": "object", "properties": {"a b": {"type": "string"}}}
+
+    def reply(body):
+        (name,) = body["tools"][0]["input_schema"]["properties"]
+        return in_pieces(json.dumps({name: "x", "a b": "y"}), kind="call", size=1)
+
+    model = ScriptedModel(reply, {"object": {"a b": "z"}}, dialect=SCRIPTED.without(Feature.FREE_NAMES))
+    events, _ = anyio.run(lambda: events_of(model, schema))
+    assert all(
+        set(event.value) <= {"a b"} and event.value.get("a b", "") in ("", "x", "z") for event in partials_of(events)
+    )

@@ -251,3 +251,10 @@ def test_arguments_come_back_as_a_value_unless_one_name_stands_in_both_forms():
     (plain, _) = found.schema["properties"]
     assert found.callers_value({"c": 1, plain: {plain: [2]}}) == {"c": 1, "a b": {"a b": [2]}}
     assert found.callers_value({plain: 1, "a b": 2}) is None
+
+
+def test_what_is_written_of_an_object_so_far_is_seen_in_the_callers_names():
+    mapped = contract({"type": "object", "properties": {"a b": True}})
+    (plain,) = mapped.wire_schema["properties"]
+    assert mapped.in_callers_view({plain: [1]}) == {"a b": [1]}
+    assert contract({"type": "object"}).in_callers_view({"x y": 1}) == {"x y": 1}
