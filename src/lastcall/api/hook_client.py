@@ -15,6 +15,7 @@ from lastcall.api.hooks import BEFORE, CallPoint, EndSeen, Hook, HookAnswer, Hoo
 from lastcall.api.logs import log_failed_hook
 from lastcall.api.result import TerminalResult
 from lastcall.api.rules import DEPENDENCIES, call
+from lastcall.contract.accidents import told
 from lastcall.errors import BadConfig
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.hooks import HookPoint
@@ -46,7 +47,7 @@ class Troubles:
 
     def meet(self, hook: Hook, error: Exception) -> None:
         """Keep it for the result."""
-        words = f"the hook {hook.name} ({hook.point}) failed: {type(error).__name__}: {error}"
+        words = f"the hook {hook.name} ({hook.point}) failed: {told(error)}"
         self._met.append(RunWarning(FAILED, words))
         log_failed_hook(hook.name, hook.point, error)
 

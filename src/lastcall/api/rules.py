@@ -2,7 +2,8 @@
 
 A rule gets the object as its type, and what was given as `deps` if it takes a second argument. It refuses by raising
 `ValueError` or `AssertionError`, or by returning a sentence, several, or `False`; `None` and `True` let the object pass.
-Each is a check of the contract, run while the object is held; a synchronous one runs in a thread.
+Each is a check of the contract, run while the object is held; a synchronous one runs in a thread. Of any other exception
+only its kind and place are told.
 
 Must not go in here: schemas, validators of types (`contract.from_types`).
 """
@@ -18,6 +19,7 @@ from typing import Any, Final
 import anyio.to_thread
 from msgspec import Struct
 
+from lastcall.contract.accidents import accident
 from lastcall.errors import BadRule
 from lastcall.nouns.attachment import Problem
 from lastcall.nouns.result import CheckVerdict
@@ -55,7 +57,7 @@ class PythonRule(Struct, frozen=True):
         except (ValueError, AssertionError) as error:
             return (str(error) or f"{self.name} does not hold",)
         except Exception as error:  # noqa: BLE001 -- the caller's code may raise anything; the object is not taken then
-            return (f"the rule {self.name} failed: {type(error).__name__}: {error}",)
+            return (f"the rule {self.name} failed: {accident(error)}",)
         if answer is None or answer is True:
             return ()
         if answer is False:

@@ -36,6 +36,7 @@ from lastcall.runtime.client import ClientSide
 from lastcall.runtime.publish import Several, Silent
 from lastcall.runtime.session import Session as CoreSession
 from lastcall.runtime.session import open_provider, open_session, price_of
+from lastcall.runtime.veil import NO_VEIL, veil_of
 from lastcall.tools import Tool
 
 T = TypeVar("T")
@@ -119,6 +120,7 @@ class Session(Generic[T]):
         self._deps = options.get("deps")
         self._relay = Relay()
         self._core: CoreSession | None = None
+        self._veil = NO_VEIL
 
     async def __aenter__(self) -> Self:
         self._open(partial=True)
@@ -135,6 +137,7 @@ class Session(Generic[T]):
             client = ClientSide(client=self._hook_client, rules=self._hook_client.rules, tools=self._own)
             clock = getattr(self._provider, "run_clock", None)  # a scripted model may bring the time with it
             provider = self._hooked(config)
+            self._veil = veil_of(config.environment, config.redact, config.contract)
             self._core = open_session(config, lambda _: self._relay, provider, client=client, clock=clock)
         return self._core
 
@@ -210,7 +213,7 @@ class Session(Generic[T]):
 
     def _warned(self, plain: core.TerminalResult) -> core.TerminalResult:
         """The result with what hooks failed at since the last look."""
-        met = self._troubles.take()
+        met = tuple(replace(w, message=self._veil.text(w.message)) for w in self._troubles.take())
         return replace(plain, warnings=(*plain.warnings, *met)) if met else plain
 
     def _opened(self) -> CoreSession:

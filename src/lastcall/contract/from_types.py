@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
+from lastcall.contract.accidents import accident
 from lastcall.contract.json_text import pointer_token, write_json
 from lastcall.contract.parse import schema_from_value
 from lastcall.contract.rules import TypeRule
@@ -52,7 +53,7 @@ def type_at(reference: str) -> Any:
     try:
         found: Any = import_module(module_name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- the caller's module may raise anything; it is told
-        raise BadSchema(f"The module {module_name} cannot be imported: {_accident(error)}.", where=reference) from None
+        raise BadSchema(f"The module {module_name} cannot be imported: {accident(error)}.", where=reference) from None
     for name in names.split("."):
         found = getattr(found, name, _NOTHING)
         if found is _NOTHING:
@@ -61,24 +62,6 @@ def type_at(reference: str) -> Any:
 
 
 _NOTHING: Final = object()
-
-
-def _accident(error: BaseException) -> str:
-    """What an exception of the caller's code is: words that Python made; of any other only its kind and its place.
-
-    What code raises may hold anything that it read: keys, passwords, the lines of a file. It stands in no message of ours.
-    """
-    kind = type(error).__name__
-    ours = isinstance(error, (ImportError, NameError, AttributeError)) and error.name is not None
-    if ours or isinstance(error, SyntaxError):
-        return f"{kind}: {error}"
-    trace, place = error.__traceback__, ""
-    while trace is not None:  # the innermost place that is the caller's own
-        file = trace.tb_frame.f_code.co_filename
-        if file != __file__ and not file.startswith("<") and "/lib/python" not in file:
-            place = f" in {file.rpartition('/')[2]}, line {trace.tb_lineno}"
-        trace = trace.tb_next
-    return kind + place
 
 
 def schema_of(annotation: Any) -> tuple[OutputSchema, Loader]:
@@ -158,7 +141,7 @@ def _is_beyond_floats(value: JsonValue) -> bool:
 
 
 def _raised(annotation: Any, error: BaseException) -> Problem:
-    return Problem("", KEYWORD, f"the validators of {_named(annotation)} failed: {_accident(error)}")
+    return Problem("", KEYWORD, f"the validators of {_named(annotation)} failed: {accident(error)}")
 
 
 def _problem(item: Any, value: JsonValue) -> Problem:

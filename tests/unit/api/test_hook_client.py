@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 
 import anyio
 import pytest
@@ -80,8 +82,31 @@ def test_what_a_hook_raises_afterwards_is_a_warning_and_the_object_is_there(poin
     model = ScriptedModel({"call": {"name": "act", "input": {}}}, BAD, GOOD)
     result = lastcall.run("x", output=COUNT, model=model, tools=[act], hooks=[broken])
     assert result.output == {"n": 8}
-    words = f"the hook broken ({point}) failed: ZeroDivisionError: x"
-    assert {(w.code, w.message) for w in result.warnings} == {("hook_failed", words)}
+    [(code, words)] = {(w.code, w.message) for w in result.warnings}
+    assert code == "hook_failed"
+    told = rf"the hook broken \({point}\) failed: ZeroDivisionError in test_hook_client\.py, line \d+"
+    assert re.fullmatch(told, words)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ConnectionError("https://bob:hunter2-in-a-url@db/"), "ConnectionError in test_hook_client.py, line "),
+        (ValueError("no vendor of ours"), "ValueError: no vendor of ours"),
+        (ValueError("key sk-ant-hunter2-hunter2"), "ValueError: key [redacted"),
+    ],
+)
+def test_of_what_a_hook_raises_no_secret_is_told(error, told, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-hunter2-hunter2")
+
+    @lastcall.hook("ended")
+    def broken(_):
+        raise error
+
+    result = lastcall.run("x", output=COUNT, model=ScriptedModel(GOOD), hooks=[broken])
+    [warning] = result.warnings
+    assert told in warning.message
+    assert "hunter2" not in json.dumps(result.envelope())
 
 
 def test_an_answer_of_another_kind_is_a_warning_afterwards_and_an_error_before():

@@ -211,8 +211,8 @@ def test_what_a_hook_raises_after_the_last_reply_costs_no_object_and_is_a_warnin
 
     result = lastcall.run("x", output=COUNT, model=ScriptedModel(BAD, GOOD), hooks=[broken])
     assert result.output == {"n": 8}
-    words = "the hook broken (after_request) failed: ZeroDivisionError: x"
-    assert [(w.code, w.message) for w in result.warnings] == [("hook_failed", words)] * 2
+    words = "the hook broken (after_request) failed: ZeroDivisionError in test_hooked_requests.py, line "
+    assert [(w.code, w.message.startswith(words)) for w in result.warnings] == [("hook_failed", True)] * 2
     assert [w["code"] for w in result.envelope()["lastcall"]["warnings"]] == ["hook_failed"] * 2
 
 

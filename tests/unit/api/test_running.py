@@ -175,12 +175,14 @@ def test_rules_are_functions_of_the_object_and_their_words_reach_the_model():
 
 def test_a_rule_that_breaks_refuses_the_object_instead_of_letting_it_pass():
     def broken(invoice):
-        raise KeyError(invoice.vendor)
+        raise KeyError(f"hunter2 is the password for {invoice.vendor}")
 
     config = lastcall.RunConfig(max_attempts=1)
     result = lastcall.run("Extract.", output=Invoice, model=played({"object": GOOD}), rules=[broken], config=config)
     assert isinstance(result.outcome, OutOfAttempts)
-    assert "the rule broken failed: KeyError" in result.attempts[0].problems[0].message
+    words = result.attempts[0].problems[0].message
+    assert words.startswith("the rule broken failed: KeyError in test_running.py, line ")
+    assert "hunter2" not in json.dumps(result.envelope())
 
 
 def test_run_inside_a_running_event_loop_names_arun():
