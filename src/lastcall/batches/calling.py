@@ -26,7 +26,7 @@ from lastcall.api.logs import log_observers
 from lastcall.api.result import TerminalResult
 from lastcall.api.session import Model, alone
 from lastcall.api.watching import RunWatcher
-from lastcall.batches.bounds import Bounds, Halt
+from lastcall.batches.bounds import Bounds, Halt, Left
 from lastcall.batches.keys import Naming
 from lastcall.batches.output import RecordFile, open_output
 from lastcall.batches.pacing import ROWS_AT_ONCE, Pace
@@ -288,7 +288,8 @@ class Batch(Generic[T]):
             bounds=wish.bounds,
             rows_at_once=wish.concurrency or (1 if provider.deployment.provider == "local" else ROWS_AT_ONCE),
             spent_before_usd=Decimal(repr(saved.spent_usd)) if saved is not None else Decimal(0),
-            own_limits=(config.max_budget_usd, config.deadline_s),
+            tokens_before=saved.spent_tokens if saved is not None else 0,
+            own_limits=Left(config.max_budget_usd, config.deadline_s, config.max_budget_tokens),
             is_done=saved.done.__contains__ if saved is not None else lambda _: False,
             deliver=self._deliver,
             clock=clock,

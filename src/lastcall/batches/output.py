@@ -28,15 +28,16 @@ _TRIES: Final = 5
 class RecordFile:
     """The output of a batch. Made by `open_output`; `begin` before anything is appended, `close` at the end.
 
-    `done` are the keys that need nothing more, `spent_usd` is what all the records in the file cost, `repaired_bytes`
-    what was cut off of a torn record. `origins` are what the records came from, the first few of them; `kept` counts the
-    outcomes of those that are done.
+    `done` are the keys that need nothing more, `spent_usd` and `spent_tokens` what all the records in the file cost,
+    `repaired_bytes` what was cut off of a torn record. `origins` are what the records came from, the first few of them;
+    `kept` counts the outcomes of those that are done.
     """
 
     def __init__(self, fd: int, path: str) -> None:
         self.path = path
         self.done = KeySet()
         self.spent_usd = 0.0
+        self.spent_tokens = 0
         self.repaired_bytes = 0
         self.origins: list[MadeBy] = []
         self.kept: Counter[str] = Counter()
@@ -99,6 +100,7 @@ class RecordFile:
         self._size = os.fstat(self._fd).st_size
         for record in self.records():
             self.spent_usd += record.cost_usd or 0.0
+            self.spent_tokens += record.usage.total
             if record.outcome in retry:
                 self._replaces = True
             else:

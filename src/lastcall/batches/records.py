@@ -94,6 +94,12 @@ class StoredUsage(Struct, frozen=True):
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
 
+    @property
+    def total(self) -> int:
+        """All tokens that were told."""
+        cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
+        return (self.input_tokens or 0) + (self.output_tokens or 0) + cached
+
 
 class Stored(Struct, frozen=True):
     """A record read back. Only what counts and reports need; `output` is not read."""

@@ -6,7 +6,6 @@ Must not go in here: which rows run when (`batches.work`), records.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 
 from lastcall.api.rules import DEPENDENCIES
 from lastcall.api.watching import RunWatcher
+from lastcall.batches.bounds import Left, is_tighter
 from lastcall.batches.plan import Plan
 from lastcall.batches.rows import Row
 from lastcall.core.events import Interrupted
@@ -28,13 +28,6 @@ from lastcall.runtime.publish import Several, Silent
 from lastcall.runtime.session import Session, open_session
 from lastcall.wire.dialect import Feature
 from lastcall.wire.frames import Stage
-
-
-class Left(Struct, frozen=True):
-    """What the batch's limits leave for a run: US dollars and seconds, `None` for no limit."""
-
-    budget_usd: Decimal | None = None
-    time_s: float | None = None
 
 
 class Ran(Struct, frozen=True):
@@ -107,8 +100,10 @@ class RowRunner:
 def _limits(plan: Plan, left: Left) -> dict[str, Any]:
     """The run's own limits, or what the batch's leave if that is less."""
     own, found = plan.config, dict[str, Any]()
-    if left.budget_usd is not None and (own.max_budget_usd is None or left.budget_usd < own.max_budget_usd):
+    if is_tighter(left.budget_usd, own.max_budget_usd):
         found |= {"max_budget_usd": left.budget_usd, "budget_words": f"{left.budget_usd}"}
-    if left.time_s is not None and (own.deadline_s is None or left.time_s < own.deadline_s):
+    if is_tighter(left.time_s, own.deadline_s):
         found |= {"deadline_s": left.time_s, "deadline_words": f"{left.time_s:.0f}s"}
+    if is_tighter(left.tokens, own.max_budget_tokens):
+        found |= {"max_budget_tokens": left.tokens}
     return found

@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
+from typing import Final
 
 from lastcall.batches.records import GOOD, Record
+from lastcall.nouns.result import NO_USAGE, Usage
+
+_HAD_REPLIES: Final = frozenset({*GOOD, "gave_up", "out_of_attempts", "retracted"})
+"""Outcomes that no row has without a reply."""
 
 
 class Tally:
     """Counts of this sitting. `total` is the number of rows of the input, `None` where nobody knows.
 
     `skipped` rows had a record already. `cost_usd` is what is known to be spent, `unpriced` the number of rows whose
-    price is not known. `started_at` is the clock's (seconds), `running` the rows under way.
+    price is not known, `untold` of those that had replies whose tokens nobody told. `started_at` is the clock's (seconds),
+    `running` the rows under way.
     """
 
     def __init__(self, *, total: int | None = None, started_at: float = 0.0) -> None:
@@ -31,6 +37,7 @@ class Tally:
         self.tokens_out = 0
         self.cost_usd = Decimal(0)
         self.unpriced = 0
+        self.untold = 0
 
     @property
     def done(self) -> int:
@@ -48,17 +55,28 @@ class Tally:
         paid = self.done - self.outcomes["bad_row"] - self.unpriced
         return self.cost_usd / paid if paid > 0 else None
 
+    @property
+    def tokens(self) -> int:
+        """All tokens that are known to be spent: read, written, cached."""
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def mean_tokens(self) -> int | None:
+        """What a row takes on average, rounded up; `None` while no row has told."""
+        asked = self.done - self.outcomes["bad_row"] - self.untold
+        return -(-self.tokens // asked) if asked > 0 else None
+
     def add(self, record: Record) -> None:
         """Count a record."""
         self.outcomes[record.outcome] += 1
         self.attempts += record.attempts
-        cached = (record.usage.cache_creation_input_tokens or 0) + (record.usage.cache_read_input_tokens or 0)
-        self.tokens_in += (record.usage.input_tokens or 0) + cached
-        self.tokens_out += record.usage.output_tokens or 0
-        self.spend(record.cost_usd)
+        self.untold += record.usage == NO_USAGE and record.outcome in _HAD_REPLIES
+        self.spend(record.usage, record.cost_usd)
 
-    def spend(self, cost_usd: Decimal | None) -> None:
-        """Count a cost, also of a row that got no record."""
+    def spend(self, usage: Usage, cost_usd: Decimal | None) -> None:
+        """Count tokens and a cost, also of a row that got no record."""
+        self.tokens_out += usage.output_tokens or 0
+        self.tokens_in += usage.total - (usage.output_tokens or 0)
         if cost_usd is None:
             self.unpriced += 1
         else:

@@ -16,10 +16,10 @@ import anyio.abc
 import anyio.to_thread
 from msgspec import Struct
 
-from lastcall.batches.bounds import Bounds, Halt, Why, ends_all, is_limit_of_batch
+from lastcall.batches.bounds import NO_LIMITS, Bounds, Halt, Left, Why, ends_all, is_limit_of_batch
 from lastcall.batches.records import MadeBy, Record, record_of, record_of_bad
 from lastcall.batches.rows import AnyRow, BadInput, BadRow
-from lastcall.batches.running import Left, Ran, RowRunner
+from lastcall.batches.running import Ran, RowRunner
 from lastcall.batches.tally import Tally
 from lastcall.batches.template import CannotRender
 from lastcall.errors import JournalError
@@ -70,12 +70,13 @@ class BatchWork:
         bounds: Bounds,
         rows_at_once: int,
         spent_before_usd: Decimal = Decimal(0),
-        own_limits: tuple[Decimal | None, float | None] = (None, None),
+        tokens_before: int = 0,
+        own_limits: Left = NO_LIMITS,
         is_done: Callable[[str], bool] = lambda _: False,
         deliver: Deliver = _to_nobody,
         clock: Clock | None = None,
     ) -> None:
-        """`own_limits` are those of each single run: US dollars and seconds."""
+        """`own_limits` are those of each single run; `spent_before_usd` and `tokens_before` are of earlier sittings."""
         self.halt: Halt | None = None
         self.tally = tally
         self._runner = runner
@@ -83,8 +84,8 @@ class BatchWork:
         self._made_by = made_by
         self._bounds = bounds
         self._rows_at_once = rows_at_once
-        self._spent_before = spent_before_usd
-        self._own_budget, self._own_deadline = own_limits
+        self._spent_before = (spent_before_usd, tokens_before)
+        self._own_limits = own_limits
         self._is_done = is_done
         self._deliver = deliver
         self._clock = clock or SystemClock()
@@ -135,10 +136,11 @@ class BatchWork:
     async def _wait_for_place(self) -> None:
         """Until one more row may begin; where none may any more, the reading is over."""
         while True:
-            halt = self._bounds.halt(self.tally, self._spent_before, self._clock.monotonic())
+            usd, tokens = self._spent_before
+            halt = self._bounds.halt(self.tally, usd, self._clock.monotonic(), tokens)
             if halt is not None:
                 self.stop(halt)
-            elif self.tally.running < self._rows_at_once and self._bounds.may_begin(self.tally, self._spent_before):
+            elif self.tally.running < self._rows_at_once and self._bounds.may_begin(self.tally, usd, tokens):
                 return
             await self._changed.wait()
 
@@ -181,22 +183,15 @@ class BatchWork:
         if halt is not None:
             self.stop(halt)
             return True
-        by_batch = is_limit_of_batch(
-            outcome, left.budget_usd, left.time_s, own_budget_usd=self._own_budget, own_deadline_s=self._own_deadline
-        )
-        return by_batch or isinstance(outcome, Cancelled)
+        return is_limit_of_batch(outcome, left, self._own_limits) or isinstance(outcome, Cancelled)
 
     def _left(self) -> Left:
-        bounds, tally = self._bounds, self.tally
-        budget = None if bounds.max_budget_usd is None else bounds.max_budget_usd - self._spent_before - tally.cost_usd
-        passed = self._clock.monotonic() - tally.started_at
-        time_s = None if bounds.deadline_s is None else max(0.001, bounds.deadline_s - passed)
-        return Left(budget, time_s)
+        return self._bounds.left(self.tally, *self._spent_before, self._clock.monotonic())
 
     def _lose(self, ran: Ran | None) -> None:
         self.tally.left += 1
         if ran is not None:
-            self.tally.spend(ran.result.cost_usd)
+            self.tally.spend(ran.result.usage, ran.result.cost_usd)
 
     def _write(self, write: Callable[[], None]) -> bool:
         """Whether the output took it. If not, no further row begins, and those under way end: they could not be kept."""

@@ -27,7 +27,9 @@ _FORWARDED: Final = (
     "salvage",
     "max_attempts",
     "max_turns",
+    "max_repeats",
     "max_budget_usd",
+    "max_budget_tokens",
     "deadline",
     "model",
     "fallback_model",
@@ -35,8 +37,9 @@ _FORWARDED: Final = (
     "effort",
     "max_thinking_tokens",
     "system_prompt",
+    "redact",
 )
-"""Flags that mean what they mean to `lastcall -p` (`cli.flags`); budget and deadline are the whole batch's here."""
+"""Flags that mean what they mean to `lastcall -p` (`cli.flags`); budgets and deadline are the whole batch's here."""
 
 
 @click.command("batch")
@@ -60,12 +63,22 @@ _FORWARDED: Final = (
 @click.option("--max-thinking-tokens", metavar="N", help="Budget of extended thinking; 0 turns it off.")
 @click.option("--max-attempts", metavar="N", help="Finishing calls of a row before it ends (default 5).")
 @click.option("--max-turns", metavar="N", help="Replies of the model to a row before it ends.")
+@click.option("--max-repeats", metavar="N", help="Replies in a row that only repeat earlier calls, as for lastcall -p.")
+@click.option(
+    "--redact",
+    multiple=True,
+    is_flag=False,
+    flag_value="",
+    metavar="[PATTERN]",
+    help="Keep secrets of known formats (and what matches) out of all but the object; may be repeated.",
+)
 @click.option("--input-format", type=click.Choice(FORMATS), help="What INPUT holds, if its name does not say.")
 @click.option("--key", metavar="COLUMN", help="The column that names a row; else its content does.")
 @click.option("--retry", metavar="OUTCOMES", help=f"Do rows again that ended so: {','.join(RETRIABLE[:-1])}.")
 @click.option("--force", is_flag=True, help="Go on although prompt, contract or model are others than before.")
 @click.option("--concurrency", type=click.IntRange(1, 500), help="The most requests at once (default 64; local: 1).")
 @click.option("--max-budget-usd", metavar="AMOUNT", help="US dollars for the whole batch, earlier sittings included.")
+@click.option("--max-budget-tokens", metavar="N", help="Tokens for the whole batch, earlier sittings included.")
 @click.option("--max-failures", type=click.IntRange(min=1), help="Stop when so many rows have failed.")
 @click.option("--deadline", metavar="TIME", help="Stop after this time: 90s, 5m, 1h.")
 @click.option("--report", metavar="FILE", help="A page with charts about all records, written at the end.")
@@ -107,7 +120,7 @@ def _words(given: dict[str, Any]) -> list[str]:
         if value is True:
             words.append(flag)
         elif isinstance(value, tuple):
-            words += [word for item in value for word in (flag, item)]
+            words += [word for item in value for word in (flag, item) if word]
         elif isinstance(value, str):
             words += [flag, value]
     return words

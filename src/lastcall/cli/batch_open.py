@@ -73,7 +73,7 @@ def open_batch(wish: BatchWish, environment: Mapping[str, str], notes: Notes) ->
     args = parse(["-p", *wish.flags])
     _demand_possible(wish, args)
     config = resolve(args, environment, Profile.NATIVE, Stdin(), notes.say)
-    bounds = Bounds(config.max_budget_usd, wish.max_failures, config.deadline_s)
+    bounds = Bounds(config.max_budget_usd, wish.max_failures, config.deadline_s, config.max_budget_tokens)
     config = _for_rows(config)
     template = PromptTemplate(_template_text(wish.prompt))
     contract = _contract(wish, args, config)
@@ -125,6 +125,7 @@ def _for_rows(config: RunConfig) -> RunConfig:
         persist=False,
         partial=False,
         max_budget_usd=None,
+        max_budget_tokens=None,
         budget_words="",
         deadline_s=None,
         deadline_words="",

@@ -112,6 +112,7 @@ async def _sitting(wish: BatchWish, opened: Opened, file: RecordFile, tally: Tal
         bounds=opened.bounds,
         rows_at_once=opened.rows_at_once,
         spent_before_usd=Decimal(repr(file.spent_usd)),
+        tokens_before=file.spent_tokens,
         is_done=file.done.__contains__,
     )
     screen = open_screen(tally, opened.pace, quiet=wish.quiet)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lastcall.batches.bounds import Bounds, Why, ends_all, is_limit_of_batch
+from lastcall.batches.bounds import NO_LIMITS, Bounds, Left, Why, ends_all, is_limit_of_batch
 from lastcall.batches.records import Record
 from lastcall.batches.tally import Tally
 from lastcall.nouns.result import Answered, Failed, FailureKind, Limit, Outcome, Stopped, Usage
@@ -76,6 +76,53 @@ def test_a_budget_over_what_nobody_knows_the_price_of_is_not_kept_but_told() -> 
 
 
 @pytest.mark.parametrize(
+    ("spent_before", "done", "running", "stops", "begins"),
+    [
+        (0, 0, 3, None, True),
+        (0, 0, 4, None, False),
+        (0, 5, 4, None, True),
+        (0, 5, 5, None, False),
+        (600, 5, 0, Why.BUDGET, False),
+        (550, 5, 0, Why.BUDGET, False),
+        (550, 5, 1, None, False),
+        (1200, 0, 0, Why.BUDGET, True),
+    ],
+)
+def test_a_budget_of_tokens_is_kept_with_what_rows_have_taken_so_far(
+    spent_before: int, done: int, running: int, stops: Why | None, begins: bool
+) -> None:
+    bounds, counts = Bounds(max_budget_tokens=1200), tally(*[record(cost=None)] * done, running=running)
+    halt = bounds.halt(counts, ZERO, 100.0, spent_before)
+    assert (None if halt is None else halt.why) is stops
+    assert bounds.may_begin(counts, ZERO, spent_before) is begins
+
+
+def test_both_budgets_hold() -> None:
+    counts = tally(record(), record())  # 240 tokens, 0.20 dollars
+    assert Bounds(max_budget_usd=Decimal(1), max_budget_tokens=1000).may_begin(counts, ZERO)
+    assert not Bounds(max_budget_usd=Decimal("0.25"), max_budget_tokens=1000).may_begin(counts, ZERO)
+    assert not Bounds(max_budget_usd=Decimal(1), max_budget_tokens=300).may_begin(counts, ZERO)
+
+
+def test_what_is_left_is_what_nobody_has_spent() -> None:
+    bounds = Bounds(Decimal(1), None, 60.0, 1000)
+    assert bounds.left(tally(record()), Decimal("0.5"), 100, 130.0) == Left(Decimal("0.40"), 30.0, 780)
+    assert bounds.left(tally(), ZERO, 0, 500.0).time_s == 0.001
+    assert Bounds().left(tally(record()), ZERO, 0, 500.0) == NO_LIMITS
+
+
+@pytest.mark.parametrize(
+    ("outcome", "untold"),
+    [("answered", 1), ("gave_up", 1), ("out_of_attempts", 1), ("failed", 0), ("stopped", 0)],
+)
+def test_a_budget_of_tokens_that_nobody_tells_is_not_kept_but_told(outcome: str, untold: int) -> None:
+    counts = tally(Record("k", outcome, "", 1, Usage(), ZERO, b""))
+    halt = Bounds(max_budget_tokens=10).halt(counts, ZERO, 100.0)
+    assert counts.untold == untold
+    assert ("does not say" in halt.words if halt is not None else False) is bool(untold)
+
+
+@pytest.mark.parametrize(
     "kind", [FailureKind.AUTHENTICATION, FailureKind.BILLING, FailureKind.NOT_FOUND, FailureKind.MODEL_UNAVAILABLE]
 )
 def test_a_service_that_refuses_every_row_ends_the_batch(kind: FailureKind) -> None:
@@ -100,28 +147,30 @@ def test_what_may_be_the_rows_own_fault_does_not(outcome: Outcome) -> None:
         (Limit.DEADLINE, 3, None, True),
         (Limit.DEADLINE, 3, 4, True),
         (Limit.DEADLINE, 3, 2, False),
+        (Limit.TOKENS, 300, None, True),
+        (Limit.TOKENS, 300, 301, True),
+        (Limit.TOKENS, 300, 300, False),
+        (Limit.TOKENS, None, None, False),
         (Limit.TURNS, 0.5, None, False),
     ],
 )
 def test_a_run_that_the_batchs_limit_stopped_is_told_from_one_that_its_own_did(
     limit: Limit, left: Any, own: Any, by_batch: bool
 ) -> None:
-    money = limit is Limit.BUDGET
-    found = is_limit_of_batch(
-        Stopped(limit, "x"),
-        Decimal(str(left)) if money and left is not None else None,
-        left if not money else None,
-        own_budget_usd=Decimal(str(own)) if money and own is not None else None,
-        own_deadline_s=own if not money else None,
-    )
-    assert found is by_batch
-    assert not is_limit_of_batch(Answered(None), ZERO, 0.0, own_budget_usd=None, own_deadline_s=None)
+    def limits(amount: Any) -> Left:
+        if limit is Limit.BUDGET:
+            return Left(budget_usd=None if amount is None else Decimal(str(amount)))
+        return Left(tokens=amount) if limit is Limit.TOKENS else Left(time_s=amount)
+
+    assert is_limit_of_batch(Stopped(limit, "x"), limits(left), limits(own)) is by_batch
+    assert not is_limit_of_batch(Answered(None), Left(ZERO, 0.0, 0), NO_LIMITS)
 
 
 def test_the_counts_and_what_follows_from_them() -> None:
     counts = tally(record(attempts=2), record("declined", "0.30"), record("bad_row", "0", 0), total=13)
     counts.skipped = 2
     assert (counts.done, counts.attempts, counts.tokens_in, counts.tokens_out) == (3, 3, 300, 60)
+    assert (counts.tokens, counts.mean_tokens) == (360, 180)
     assert (counts.failures, counts.remaining, counts.mean_cost_usd) == (1, 8, Decimal("0.20"))
     assert counts.projected_usd == Decimal("2.00")
     assert (counts.rate(103.0), counts.eta_s(103.0)) == (1.0, 8.0)

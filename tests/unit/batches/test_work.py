@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from batch_tools import BAD, GOOD, plan
-from lastcall.batches.bounds import Bounds, Halt, Why
+from lastcall.batches.bounds import Bounds, Halt, Left, Why
 from lastcall.batches.keys import Naming
 from lastcall.batches.pacing import Pace
 from lastcall.batches.rows import AnyRow, BadInput, BadRow, Row
@@ -193,7 +193,12 @@ def test_a_runs_own_deadline_is_its_own_affair() -> None:
         return {"object": GOOD, "delay_ms": 1}
 
     subject = Sitting(
-        script, rows(3), at_once=1, bounds=Bounds(deadline_s=60), config={"deadline_s": 5.0}, own_limits=(None, 5.0)
+        script,
+        rows(3),
+        at_once=1,
+        bounds=Bounds(deadline_s=60),
+        config={"deadline_s": 5.0},
+        own_limits=Left(time_s=5.0),
     )
     assert subject.run() is None
     assert subject.outcomes == {1: "answered", 2: "stopped", 3: "answered"}
@@ -268,6 +273,31 @@ def test_a_budget_is_not_overspent(spent_before: str, monkeypatch: pytest.Monkey
     assert halt.why is Why.BUDGET
     assert len(subject.sink.records) == (100 if spent_before == "0" else 50)
     assert subject.work.tally.cost_usd == Decimal(1) - Decimal(spent_before)
+
+
+@pytest.mark.parametrize("before", [0, 600])
+def test_a_budget_of_tokens_is_not_overspent(before: int) -> None:
+    usage = {"input_tokens": 8, "output_tokens": 2, "cache_read_input_tokens": 2}
+    subject = Sitting(
+        lambda body: {"object": GOOD, "delay_ms": 1, "usage": usage}, rows(500),
+        bounds=Bounds(max_budget_tokens=1200), tokens_before=before,
+    )  # fmt: skip
+    halt = subject.run()
+    assert halt == Halt(Why.BUDGET, "The budget of 1200 tokens does not reach for another row.")
+    assert len(subject.sink.records) == (1200 - before) // 12
+    assert subject.work.tally.tokens == 1200 - before
+
+
+def test_a_row_that_the_budget_of_tokens_cut_off_is_left_for_the_next_time() -> None:
+    usage = {"input_tokens": 80, "output_tokens": 20}
+
+    def script(body: Any) -> Any:
+        return {"object": {"label": f"nonsense {len(body['messages'])}"}, "usage": usage}
+
+    subject = Sitting(script, rows(1), bounds=Bounds(max_budget_tokens=250))
+    subject.run()
+    assert subject.sink.records == []
+    assert (subject.work.tally.left, subject.work.tally.tokens) == (1, 300)
 
 
 def test_a_storm_is_ridden_out_and_no_request_goes_before_its_time() -> None:

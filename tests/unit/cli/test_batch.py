@@ -66,6 +66,35 @@ def test_every_row_gets_its_record_and_standard_output_stays_empty(
     assert "answered: 5" in told.err
 
 
+def test_a_budget_of_tokens_is_for_all_sittings_together(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
+    desk.script({"object": GOOD, "usage": {"input_tokens": 90, "output_tokens": 10}})
+    more = ("--max-budget-tokens", "300", "--concurrency", "1")
+    assert desk.run(*more) == 14
+    assert desk.outcomes == {"answered": 3}
+    assert "The budget of 300 tokens does not reach for another row" in capfd.readouterr().err
+    assert desk.run(*more) == 14
+    assert desk.outcomes == {"answered": 3}
+    assert desk.run("--max-budget-tokens", "400", "--concurrency", "1") == 14
+    assert desk.outcomes == {"answered": 4}
+    assert desk.run("--max-budget-tokens", "no") == 2
+    assert "--max-budget-tokens" in capfd.readouterr().err
+
+
+def test_secrets_are_in_no_record_but_in_the_object(desk: Desk) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    desk.script({"object": {"label": "nonsense", "note": secret}}, {"object": {"label": "bug", "note": secret}})
+    Path(desk.rows).write_text('{"id": 1, "text": "one"}\n', "utf-8")
+    assert desk.run("--redact", "--max-repeats", "2", "--concurrency", "1") == 0
+    [record] = read_records(desk.output)
+    assert record["output"]["note"] == secret
+    assert secret not in json.dumps({**record, "output": None})
+    desk.script({"object": {"label": "bug-4711"}})
+    assert desk.run("--redact", "47\\d\\d", "--max-attempts", "1", output=str(desk.folder / "p.jsonl")) == 1
+    [record] = read_records(desk.folder / "p.jsonl")
+    assert "4711" not in json.dumps(record)
+    assert desk.run("--redact", "(", output=str(desk.folder / "q.jsonl")) == 2
+
+
 def test_run_again_it_does_what_is_missing(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
     desk.run()
     write_rows(Path(desk.rows), 7)
