@@ -148,3 +148,24 @@ def test_forty_at_once_with_one_key_are_one_run(tmp_path, endpoint):
     assert len({answer.headers["lastcall-run"] for answer in answers}) == 1
     assert {answer.status_code for answer in answers} == {200}
     assert endpoint.asked["same", 0] == 1
+
+
+def test_an_operators_limits_and_secrets_hold_for_every_run(tmp_path, endpoint):
+    secret = "ghp_" + "a1B2" * 9
+    flags = ("--redact", "--max-budget-tokens", "1000000", "--max-repeats", "3")
+    with Server(tmp_path, endpoint, *flags) as server:
+        answer = server.run({"object": {"n": secret}}, good(7), id=f"with {secret}")
+        assert answer.json()["structured_output"] == {"n": 7}
+        assert secret not in answer.text
+        run_id = answer.headers["lastcall-run"]
+        assert secret not in server.client.get(f"/v1/runs/{run_id}").text
+        assert secret not in server.client.get("/v1/runs").text
+        refused = server.run(good(1), partial=True, stream=True)
+        assert refused.status_code == 422
+        assert "half a secret has no form" in refused.text
+        stopped = server.run({"object": {"n": "x"}}, good(7), limits={"max_budget_tokens": 1, "max_repeats": 1})
+        assert (stopped.status_code, stopped.json()["lastcall"]["limit"]) == (422, "tokens")
+
+
+def test_a_pattern_that_cannot_be_used_is_refused_at_once(tmp_path, endpoint):
+    assert "this pattern cannot be used" in refused(tmp_path, "--redact", "(", endpoint=endpoint)

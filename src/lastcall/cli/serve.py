@@ -158,7 +158,9 @@ def _try(config: RunConfig) -> None:
     """Refuse a configuration with which no run could begin, before anybody relies on the server. Raises `UsageError`."""
     from lastcall.runtime.session import open_provider  # noqa: PLC0415 -- only here
     from lastcall.runtime.toolkit import ToolKit  # noqa: PLC0415 -- only here
+    from lastcall.runtime.veil import veil_of  # noqa: PLC0415 -- only here
 
+    veil_of(config.environment, config.redact)
     ToolKit(config)
     anyio.run(open_provider(config).aclose)
 

@@ -36,7 +36,9 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     max_attempts: Count | None = None
     max_turns: Count | None = None
     max_tokens: Count | None = None
+    max_repeats: Count | None = None
     max_budget_usd: Annotated[float, Meta(gt=0, le=1e9)] | None = None
+    max_budget_tokens: Annotated[int, Meta(ge=1, le=1_000_000_000)] | None = None
     deadline_s: Annotated[float, Meta(gt=0, le=1e9)] | None = None
 
 
@@ -170,6 +172,8 @@ def order_of(request: RunRequest) -> Order:
         max_attempts=limits.max_attempts,
         max_turns=limits.max_turns,
         max_budget_usd=None if limits.max_budget_usd is None else Decimal(repr(limits.max_budget_usd)),
+        max_budget_tokens=limits.max_budget_tokens,
+        max_repeats=limits.max_repeats,
         deadline_s=limits.deadline_s,
         max_tokens=limits.max_tokens,
         effort=request.effort,

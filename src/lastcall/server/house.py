@@ -21,6 +21,7 @@ import anyio.to_thread
 from lastcall.errors import JournalError, JournalLocked, LastcallError
 from lastcall.journal.sessions import Sessions
 from lastcall.runtime.clock import new_uuid
+from lastcall.runtime.veil import veil_of
 from lastcall.server import runs_table as table
 from lastcall.server.database import Connection, StorageError, database
 from lastcall.server.desk import Desk
@@ -52,6 +53,7 @@ class House:
         self.owner = new_uuid()
         self.live: dict[str, LiveRun] = {}
         self.draining = False
+        self._veil = veil_of(settings.base.environment, settings.base.redact)
         self._beginning = 0
         self._pool = ProviderPool()
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -111,7 +113,7 @@ class House:
             idempotency_key=key,
             digest=digest(order),
             wanted=written(order),
-            summary=summary(order),
+            summary=self._veil.text(summary(order)),
             model=order.model or self.settings.base.model or "",
             owner=self.owner if begins else "",
             lease_s=self.settings.lease_s,

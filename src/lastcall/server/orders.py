@@ -59,6 +59,8 @@ class Order(Struct, frozen=True, omit_defaults=True):
     max_attempts: int | None = None
     max_turns: int | None = None
     max_budget_usd: Decimal | None = None
+    max_budget_tokens: int | None = None
+    max_repeats: int | None = None
     deadline_s: float | None = None
     max_tokens: int | None = None
     effort: str | None = None
@@ -145,6 +147,9 @@ def _demand_rules(order: Order, settings: ServerSettings) -> None:
 def config_of(order: Order, settings: ServerSettings, contract: Contract | None, run_id: str) -> RunConfig:
     """How the run is made: the operator's configuration, narrowed by the order. Raises `BadConfig`."""
     base = settings.base
+    if order.partial and base.redact is not None:
+        hint = "Leave it away: this server keeps secrets out of what it shows, and half a secret has no form."
+        raise BadConfig("pieces of replies cannot be had", hint=hint, where="partial")
     deadline_s = _least(order.deadline_s, base.deadline_s)
     budget = _least(order.max_budget_usd, base.max_budget_usd)
     return replace(
@@ -155,7 +160,9 @@ def config_of(order: Order, settings: ServerSettings, contract: Contract | None,
         system_prompt="\n\n".join(text for text in (base.system_prompt, order.system) if text),
         max_attempts=_least(order.max_attempts, base.max_attempts) or base.max_attempts,
         max_turns=_least(order.max_turns, base.max_turns),
+        max_repeats=_least(order.max_repeats, base.max_repeats),
         max_budget_usd=budget,
+        max_budget_tokens=_least(order.max_budget_tokens, base.max_budget_tokens),
         budget_words="" if budget is None else str(budget),
         deadline_s=deadline_s,
         deadline_words="" if deadline_s is None else f"{deadline_s:g}s",

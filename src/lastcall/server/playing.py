@@ -18,6 +18,7 @@ import anyio.to_thread
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lastcall.contract.accidents import told
 from lastcall.core import records as r
 from lastcall.errors import LastcallError
 from lastcall.journal.load import load
@@ -184,4 +185,4 @@ def fault(error: BaseException) -> Ending:
     """The end of a run in which lastcall itself failed."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return gone(f"{type(error).__name__}: {error}")
+    return gone(told(error))

@@ -13,7 +13,10 @@ from lastcall.runtime.config import RunConfig
 from lastcall.server.orders import Order, Said, config_of, contract_of, digest, read_order, summary, written
 from lastcall.server.settings import ServerSettings
 
-BASE = RunConfig(model="haiku", max_turns=10, max_budget_usd=Decimal("0.5"), deadline_s=60, system_prompt="Be brief.")
+BASE = RunConfig(
+    model="haiku", max_turns=10, max_budget_usd=Decimal("0.5"), max_budget_tokens=9_000, max_repeats=4, deadline_s=60,
+    system_prompt="Be brief.",
+)  # fmt: skip
 SETTINGS = ServerSettings(base=BASE, storage="", models={"gpt": "openai:gpt-5"}, tools=("Read",))
 SCHEMA = '{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}'
 
@@ -31,6 +34,12 @@ def config(**fields):
         ({"max_attempts": 99}, "max_attempts", 5),
         ({"max_attempts": 2}, "max_attempts", 2),
         ({"max_budget_usd": Decimal(9)}, "max_budget_usd", Decimal("0.5")),
+        ({}, "max_budget_tokens", 9_000),
+        ({"max_budget_tokens": 10_000}, "max_budget_tokens", 9_000),
+        ({"max_budget_tokens": 8_000}, "max_budget_tokens", 8_000),
+        ({}, "max_repeats", 4),
+        ({"max_repeats": 5}, "max_repeats", 4),
+        ({"max_repeats": 2}, "max_repeats", 2),
         ({"deadline_s": 2.5}, "deadline_words", "2.5s"),
         ({"max_tokens": 100}, "max_tokens", 100),
         ({}, "model", "haiku"),
@@ -58,6 +67,20 @@ def test_what_nobody_allowed_is_refused(fields, words):
     with pytest.raises(BadConfig) as raised:
         config(**fields)
     assert words in str(raised.value)
+
+
+def test_pieces_are_refused_where_secrets_are_kept_out():
+    redacting = ServerSettings(base=RunConfig(redact=()), storage="")
+    with pytest.raises(BadConfig, match="half a secret has no form"):
+        config_of(Order(prompt="x", partial=True), redacting, None, "r")
+    assert config_of(Order(prompt="x"), redacting, None, "r").redact == ()
+    assert config_of(Order(prompt="x", partial=True), SETTINGS, None, "r").partial
+
+
+def test_repeats_without_a_bound_of_the_operators_are_bounded_by_the_request():
+    settings = ServerSettings(base=RunConfig(max_repeats=None), storage="")
+    assert config_of(Order(prompt="x", max_repeats=3), settings, None, "r").max_repeats == 3
+    assert config_of(Order(prompt="x"), settings, None, "r").max_repeats is None
 
 
 def test_a_name_for_every_other_model():
@@ -94,6 +117,8 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
         history=st.lists(st.builds(Said, st.booleans(), TEXT)).map(tuple),
         rules=st.lists(TEXT).map(tuple),
         max_budget_usd=st.none() | st.decimals(0, 1000, places=4),
+        max_budget_tokens=st.none() | st.integers(1, 10**9),
+        max_repeats=st.none() | st.integers(1, 10**6),
         deadline_s=st.none() | st.floats(0.1, 1e6),
         partial=st.booleans(),
         kept=st.booleans(),
