@@ -10,9 +10,25 @@ def main() -> None:
     try:
         from lastcall.cli.main import main as run  # noqa: PLC0415 -- nothing at import
 
-        sys.exit(run())
+        code = run()
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
+    _leave(code)
+
+
+def _leave(code: int) -> None:
+    """End the process. At once where code of the caller's never ended: the interpreter's way out would abort on it."""
+    threading = sys.modules.get("threading")
+    if threading is not None and any(thread.name == "lastcall judging" for thread in threading.enumerate()):
+        import os  # noqa: PLC0415 -- hardly ever
+
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (AttributeError, OSError, ValueError):
+                continue  # closed, or nobody reads it: what could be said was said
+        os._exit(code)
+    sys.exit(code)
 
 
 if __name__ == "__main__":
