@@ -16,7 +16,7 @@ from lastcall.contract.seen import Sight
 from lastcall.contract.verdicts import Accepted, CannotRead, Rejected, WrongInput
 from lastcall.errors import BadSchema
 from lastcall.nouns.attachment import Problem
-from lastcall.nouns.profile import Profile
+from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.request import Channel
 from lastcall.nouns.result import CheckVerdict, RunWarning
 from lastcall.nouns.schema import NotStrict, StrictSchema
@@ -308,3 +308,47 @@ def test_what_is_beside_the_schema_has_names_in_order():
         schema_from_value({"type": "object"}, profile=Profile.NATIVE), rules=[Sum()], checks=[Sum()]
     )
     assert contract.beside == ("sum", "sum")
+
+
+# -- names that a service takes, the revision, the reference's later words ----------------------------------------------
+
+ODD = {"type": "object", "properties": {"a b": {"type": "integer"}}, "required": ["a b"], "additionalProperties": False}
+
+
+def test_a_contract_of_plain_names_judges_in_the_callers():
+    plain = contract(ODD).with_plain_names()
+    (name,) = plain.wire_schema["properties"]
+    assert name.startswith("a_b.")
+    sent = plain.in_callers_names(Arguments(f'{{"{name}":"x"}}', ("/y",)))
+    assert sent == Arguments('{"a b":"x"}', ("/y",))
+    verdict = plain.judge(sent)
+    assert isinstance(verdict, Rejected)
+    assert [p.path for p in verdict.problems] == ["/a b"]
+    assert [p.path for p in plain.told(verdict.problems)] == [f"/{name}"]
+    assert plain.in_wire_names('{"a b":1}') == f'{{"{name}":1}}'
+    assert plain.in_callers_view({name: 1}) == {"a b": 1}
+    unreadable = Unreadable("{", UnreadableCause.TRUNCATED, "it ends", 1, 2, 1, 1)
+    assert plain.in_callers_names(unreadable) is unreadable
+    assert plain.with_plain_names() is plain
+    assert contract(ODD).finishing_tools(declines=False)[0].input_schema == ODD
+
+
+def test_a_contract_whose_names_are_plain_or_the_references_stays_as_it_is():
+    for same in (contract(), contract(ODD, Profile.COMPAT)):
+        assert same.with_plain_names() is same
+        assert same.in_callers_names(Arguments("{}")) == Arguments("{}")
+        assert (same.in_wire_names("{}"), same.in_callers_view({"x": 1}), same.told(())) == ("{}", {"x": 1}, ())
+
+
+def test_a_kept_draft_brings_the_tool_that_revises_it():
+    names = [tool.name for tool in contract().finishing_tools(declines=True, revises=True)]
+    assert names == ["StructuredOutput", "DeclineOutput", "RevisedOutput"]
+
+
+def test_the_later_reference_has_words_of_its_own():
+    schema = {"type": "object", "properties": {"level": {"enum": ["low", "high"]}}}
+    later = contract(schema, Profile.COMPAT, reference=Reference.LATER)
+    verdicts = later.judge(Arguments('{"level":"mid"}')), compat('{"level":"mid"}', schema)
+    told = [verdict.problems[0].message for verdict in verdicts if isinstance(verdict, Rejected)]
+    words = "must be equal to one of the allowed values"
+    assert told == [f'{words}: ["low","high"]', words]

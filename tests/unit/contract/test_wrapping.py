@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lastcall.contract.positions import each_subschema
 from lastcall.contract.references import MISSING, References
-from lastcall.contract.wrapping import COMBINATORS, wrap_root
+from lastcall.contract.wrapping import COMBINATORS, not_wrapped, wrap_root
 
 ITEM = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
 
@@ -241,3 +241,11 @@ def test_an_untyped_root_that_is_meant_again_below_is_wrapped_since_a_type_would
     assert wire["properties"]["value"] == {"properties": {"b": {"anyOf": [{"$ref": "#/properties/value"}]}}}
     typed = {"type": "object", **schema}
     assert wrap_root(typed) == (typed, False)
+
+
+def test_arguments_beside_the_wrapper_are_told_what_to_send():
+    missing, other = not_wrapped({"items": [1]}), not_wrapped({"value": 1, "note": "x"})
+    assert (missing.path, missing.keyword, missing.params["missingProperty"]) == ("", "required", "value")
+    assert missing.message == "must have required property 'value'"
+    assert (other.keyword, other.params["additionalProperty"]) == ("additionalProperties", "note")
+    assert all('send {"value": ...}' in problem.params["hint"] for problem in (missing, other))

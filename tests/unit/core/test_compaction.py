@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lastcall.contract import long_run_words
 from lastcall.core.compaction import CLEARED, DRAFT_CLEARED, history_size, paired, record_of, shorten
 from lastcall.core.policy import compat, native
 from lastcall.core.sight import sight_of
@@ -262,3 +263,18 @@ def test_attempts_are_not_forgotten():
     play.fails(TOO_LONG)
     play.reply(finish("bad2", '{"a":"still no"}'))
     assert [a.n for a in play.state.attempts] == [1, 2]
+
+
+def test_what_a_summary_said_is_kept_when_it_is_left_out_itself():
+    play = Play(native(summarizes=False))
+    play.prompt("the task")
+    summary = UserMessage((TextBlock(long_run_words.shown("The disk is full.")),))
+    work = []
+    for n in range(12):
+        call_of = ToolCall(f"c{n}", "m", "Read", Arguments("{}"))
+        work += [
+            AssistantMessage("m", (TextBlock("word " * 300), call_of)),
+            UserMessage((ToolResult(f"c{n}", ResultKind.OK, "short"),)),
+        ]
+    shorter = compact((play.state.messages[0], AssistantMessage("m", (TextBlock("ok"),)), summary, *work))
+    assert "The disk is full." in str(shorter)

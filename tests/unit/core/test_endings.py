@@ -5,11 +5,24 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
-from lastcall.core.endings import lost, prompt_stopped, stop_bound_reached, stopped
+from lastcall.core.endings import gave_up, lost, prompt_stopped, spent, stop_bound_reached, stopped
 from lastcall.core.policy import compat, native
+from lastcall.core.state import Reply
 from lastcall.nouns.hooks import NOTHING_SAID, HookVerdict
-from lastcall.nouns.result import Failed, FailureKind, Limit, Stopped, reason
+from lastcall.nouns.result import (
+    Attempt,
+    Failed,
+    FailureKind,
+    GaveUp,
+    Limit,
+    OutOfAttempts,
+    Retracted,
+    Stopped,
+    VerdictKind,
+    reason,
+)
 from machine_tools import Play, call
 
 POLICY = native(
@@ -67,3 +80,32 @@ def test_stop_hooks_have_a_bound_natively_only():
     assert stop_bound_reached(Play(native(stop_blocks=0)).state, HookVerdict(halt="x")).bound.endswith("x")
     assert stop_bound_reached(Play(compat()).state, HookVerdict(blocked=("no",))) is None
     assert stop_bound_reached(Play(native(stop_blocks=1)).state, HookVerdict(blocked=("no",))) is None
+
+
+def attempts(play, *verdicts):
+    tried = tuple(
+        Attempt(n, f"c{n}", "m", verdict, before=V.ACCEPTED if verdict is V.RETRACTED else None)
+        for n, verdict in enumerate(verdicts, 1)
+    )
+    return replace(play.state, attempts=tried, reply=Reply(text="That is all."))
+
+
+V = VerdictKind
+
+
+@pytest.mark.parametrize(
+    ("policy", "verdicts", "given_up", "used_up"),
+    [
+        (native(), (V.REJECTED,), GaveUp("That is all."), OutOfAttempts(5)),
+        (
+            native(),
+            (V.REJECTED, V.RETRACTED),
+            Retracted(2, 1, exhausted=False),
+            Retracted(2, 1, exhausted=True),
+        ),
+        (compat(), (V.RETRACTED,), Retracted(1, 1, exhausted=False), Retracted(1, 1, exhausted=True)),
+    ],
+)
+def test_an_object_that_was_taken_back_is_told_from_one_that_never_was(policy, verdicts, given_up, used_up):
+    state = attempts(Play(policy), *verdicts)
+    assert (gave_up(state), spent(state)) == (given_up, used_up)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
-from lastcall.core.limits import BLIND, budget_blind, leaves_room_for_more
+from lastcall.core.limits import BLIND, budget_blind, leaves_room_for_more, limit_reached
 from lastcall.core.policy import compat, native
-from lastcall.nouns.result import NO_USAGE, Answered, Limit, OutOfAttempts, Stopped, Usage
+from lastcall.nouns.result import NO_USAGE, Answered, Limit, OutOfAttempts, Stopped, Usage, reason
 from machine_tools import BAD, COMPAT_CONTRACT, Play, call, finish, kinds
 
 BIG = Usage(800, 100, 50, 50)
@@ -41,13 +42,12 @@ def test_a_spent_budget_of_tokens_stops_the_run_and_is_named():
     assert play.state.reserved
     turn(play, 2)
     assert play.outcome == Stopped(Limit.TOKENS, "2000")
-    assert "2000 tokens" in play.result_reason if hasattr(play, "result_reason") else True
+    assert "budget of 2000 tokens" in reason(play.outcome)
 
 
 def test_cached_and_lost_tokens_count_as_they_are_billed():
     play = Play(native(max_budget_tokens=100_000))
     play.prompt()
-    play.fails_once = None
     turn(play, 1, usage=Usage(10, 20, 30, 40))
     assert play.state.tokens == 100
 
@@ -205,3 +205,20 @@ def test_a_run_that_was_stopped_for_it_can_be_taken_up():
     play.resume(reopens=True)
     assert play.outcome is None
     assert not play.state.reserved
+
+
+def test_the_limit_that_leaves_no_room_is_named():
+    play = Play(native(max_turns=1, max_budget_tokens=900, max_repeats=2))
+    play.prompt()
+    assert limit_reached(replace(play.state, voided=1)) is None
+    assert limit_reached(play.state) is Limit.TURNS
+    turns_left = replace(play.state, voided=1)
+    spent = replace(turns_left, usage_by_model=(("m", BIG),))
+    assert limit_reached(spent) is Limit.TOKENS
+    assert limit_reached(replace(spent, limits_hit=frozenset({Limit.DEADLINE}))) is Limit.DEADLINE
+    near = replace(turns_left, limits_near=frozenset({Limit.REPEATS}), reserved=False)
+    assert limit_reached(near) is None
+    assert limit_reached(replace(near, reserved=True)) is Limit.REPEATS
+    assert limit_reached(Play(native(max_budget_usd=Decimal(1))).state) is None
+    dear = replace(Play(native(max_budget_usd=Decimal(1))).state, cost_usd=Decimal(1))
+    assert limit_reached(dear) is Limit.BUDGET

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from lastcall.core.policy import native
-from lastcall.core.repeats import LONGEST, exchange_of, repeats
+from lastcall.core.repeats import LONGEST, exchange_of, remembered, repeats
+from lastcall.core.state import Reply
 from machine_tools import BAD, Play, call, finish
 
 
@@ -83,3 +85,16 @@ def test_a_request_that_came_to_nothing_does_not_break_the_row():
     play.fails(Failed(FailureKind.TOO_LONG, "prompt is too long"))
     assert play.outcome is None
     assert play.state.exchanges == before
+
+
+def test_a_reply_that_came_to_nothing_changes_nothing_and_one_of_prose_begins_anew():
+    play = Play(native(max_repeats=3))
+    play.prompt()
+    play.reply(call("c1"))
+    play.tool("c1", "same")
+    before = play.state.exchanges
+    assert before
+    assert remembered(play.state) == before  # the next reply has not come yet
+    play.reply("Let me think.", stop="end_turn")
+    assert remembered(replace(play.state, reply=Reply(closed=True))) == ()
+    assert remembered(replace(Play(native(max_repeats=None)).state, exchanges=before)) == ()

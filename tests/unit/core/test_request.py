@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lastcall.core.policy import compat, native
 from lastcall.core.request import build_request, system_prompt
-from lastcall.core.state import RunState, Setting
+from lastcall.core.state import RunState, Setting, Summing
 from lastcall.nouns.messages import TextBlock, UserMessage
-from lastcall.nouns.request import Channel, Choice, ModelRequest
+from lastcall.nouns.request import Channel, Choice, ModelRequest, Purpose
 from lastcall.nouns.schema import OutputSchema
 from machine_tools import BASH, COMPAT_CONTRACT, CONTRACT, READ, contract_of
 
@@ -70,3 +70,8 @@ def test_the_system_prompt_is_what_there_is_of_it():
     assert system_prompt("", None, Channel.TOOL) == ""
     assert system_prompt("a", None, Channel.TOOL) == "a"
     assert system_prompt("", CONTRACT, Channel.TOOL) == CONTRACT.system_addition(Channel.TOOL)
+
+
+def test_a_summary_that_is_waited_for_is_the_request():
+    request = build_request(state(Setting(native(), CONTRACT, (READ,)), summing=Summing(500)))
+    assert (request.purpose, request.tools, request.number) == (Purpose.SUMMARY, (), 3)

@@ -10,6 +10,8 @@ from lastcall.core.actions import AskModel, CancelRequest
 from lastcall.core.compaction import history_size, paired
 from lastcall.core.policy import native
 from lastcall.core.request import build_request
+from lastcall.core.step import Draft
+from lastcall.core.summing import Shortening, make_shorter
 from lastcall.nouns.messages import TextBlock, ThinkingBlock
 from lastcall.nouns.request import Choice, Purpose
 from lastcall.nouns.result import Answered, Cancelled, Failed, FailureKind, Limit, Signal, Stopped, Usage
@@ -271,3 +273,15 @@ def test_rejected_drafts_shrink_to_their_problems():
     assert "What was wrong with the latest object" in note
     assert "/count" in note
     assert [a.n for a in play.state.attempts] == [1]
+
+
+def test_a_history_that_may_not_or_cannot_be_made_shorter_stays():
+    play = Play(native(compacts=False))
+    play.prompt()
+    draft = Draft(play.state)
+    assert make_shorter(draft, Choice.AUTO, 5) is Shortening.IMPOSSIBLE
+    short = Play(native())
+    short.prompt()
+    draft = Draft(short.state)
+    assert make_shorter(draft, Choice.AUTO, 5) is Shortening.IMPOSSIBLE
+    assert draft.records == []

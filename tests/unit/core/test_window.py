@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from lastcall.core.policy import native
 from lastcall.core.window import outgrown, refused_size
@@ -76,3 +77,19 @@ def test_the_window_is_remembered_from_run_to_run():
     play.reply("Done.")
     play.prompt()
     assert (play.state.window, play.state.filled) == (10_000, 120)
+
+
+def test_a_full_window_and_the_callers_number_of_turns_are_seen():
+    play = Play(native(compact_after_turns=2))
+    play.prompt()
+    assert not outgrown(play.state)
+    full = replace(play.state, reply=replace(play.state.reply, stop_reason="model_context_window_exceeded"))
+    assert outgrown(full)
+    assert outgrown(replace(play.state, asked=play.state.asked + 1))
+
+
+def test_a_room_that_was_learnt_is_not_filled_to_the_brim():
+    play = Play()
+    play.prompt("x" * 1_000)
+    assert not outgrown(replace(play.state, room=10_000))
+    assert outgrown(replace(play.state, room=1_050))

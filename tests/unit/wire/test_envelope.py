@@ -19,8 +19,10 @@ from lastcall.nouns.result import (
     Failed,
     FailureKind,
     GaveUp,
+    JournalSeal,
     Limit,
     OutOfAttempts,
+    Receipt,
     Retracted,
     RunWarning,
     SideEffect,
@@ -297,3 +299,16 @@ def test_when_no_run_took_place_the_envelope_says_why(code, outcome, terminal, c
     assert (frame["is_error"], frame["errors"], frame["terminal_reason"]) == (True, ["why"], terminal)
     assert (frame["lastcall"]["outcome"], frame["lastcall"]["code"], frame["total_cost_usd"]) == (outcome, code, cost)
     assert frame["usage"]["input_tokens"] == cost
+
+
+def test_contract_and_receipt_are_told_where_there_are_any():
+    facts = ContractFacts("d" * 64, "2020-12", "tool")
+    receipt = Receipt("1.0", "c" * 64, "", "o" * 64, JournalSeal("j" * 64, 120))
+    told = native(OBJECT, contract=facts, receipt=receipt)["lastcall"]
+    assert told["contract"] == {"digest": "d" * 64, "dialect": "2020-12", "wire": "tool"}
+    assert told["receipt"] == {
+        "lastcall": "1.0", "contract": "c" * 64, "rules": None, "object": "o" * 64,
+        "journal": {"sha256": "j" * 64, "bytes": 120},
+    }  # fmt: skip
+    told = native(OBJECT, receipt=Receipt("1.0", "", "r" * 64, ""))["lastcall"]["receipt"]
+    assert told == {"lastcall": "1.0", "contract": None, "rules": "r" * 64, "object": None, "journal": None}
