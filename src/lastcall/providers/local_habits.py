@@ -29,7 +29,10 @@ from lastcall.providers.local_prompt import prompt
 
 NOTHING: Final = "N/A"
 MOST_OPTIONS: Final = 50
-_STRONGEST: Final = 4.0
+_SUREST: Final = 4.0
+"""The widest that a habit is, in natural logarithms. Beyond it the empty text has an answer (it is English), no habit."""
+_RULE: Final = "2"
+"""Part of every key: habits that were measured by another rule are measured again."""
 _REMEMBERED: Final = 200
 
 Bias = tuple[tuple[int, float], ...]
@@ -68,7 +71,7 @@ def empty_request(request: ModelRequest) -> ModelRequest:
 
 def habit_key(request: ModelRequest, weights: str) -> str:
     """What a habit depends on: the weights and every word of the empty request."""
-    words = "\0".join([weights, *(piece.text for piece in prompt(empty_request(request)))])
+    words = "\0".join([_RULE, weights, *(piece.text for piece in prompt(empty_request(request)))])
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -100,9 +103,11 @@ class HabitReader:
         if not known or len(set(tokens)) < len(tokens):
             return
         logs = [likely.get(token, min(known)) for token in tokens]
+        if max(logs) - min(logs) > _SUREST:
+            return
         middle = fmean(logs)
         for token, log in zip(tokens, logs, strict=True):
-            self._bias.setdefault(token, []).append(max(-_STRONGEST, min(_STRONGEST, middle - log)))
+            self._bias.setdefault(token, []).append(middle - log)
 
     def bias(self) -> Bias:
         """What takes the habits off."""

@@ -87,8 +87,9 @@ def test_an_option_that_is_not_among_the_likely_ones_counts_as_the_least_likely_
     assert dict(reader.bias())[3] == dict(reader.bias())[2]
 
 
-def test_no_habit_is_taken_off_by_more_than_a_bound() -> None:
-    assert read([BEFORE, ("a", {1: 0.0, 2: -90.0})], {"area": (1, 2)}).bias() == ((1, -4.0), (2, 4.0))
+def test_where_nothing_to_go_by_has_an_answer_it_is_no_habit() -> None:
+    assert read([BEFORE, ("a", {1: 0.0, 2: -4.0})], {"area": (1, 2)}).bias() == ((1, -2.0), (2, 2.0))
+    assert read([BEFORE, ("a", {1: 0.0, 2: -4.1})], {"area": (1, 2)}).bias() == ()
 
 
 @pytest.mark.parametrize("first", [(1, 1), (7, 8)])
