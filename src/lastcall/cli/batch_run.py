@@ -30,6 +30,7 @@ from lastcall.cli.output import Notes
 from lastcall.cli.say import say
 from lastcall.errors import LastcallError
 from lastcall.runtime.loops import loop_options
+from lastcall.runtime.veil import veil_of
 
 _PARQUET: Final = (".parquet", ".pq")
 _FETCHED_AT_ONCE: Final = 16
@@ -50,6 +51,7 @@ def run_batch(wish: BatchWish, environment: Mapping[str, str]) -> int:
     """Run the batch; the exit code. Raises `UsageError` before anything is sent, `JournalError`."""
     notes = Notes(quiet=wish.quiet)
     opened = open_batch(wish, environment, notes)
+    notes.hide(veil_of(environment, opened.plan.config.redact))
     checkpoint = _checkpoint(wish)
     looked = _look(opened, notes)
     with open_output(checkpoint) as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import threading
 from typing import Annotated, Literal
 
@@ -11,6 +12,8 @@ import pytest
 
 import lastcall
 from lastcall.providers.scripted import scripted_provider
+from lastcall.testing import ScriptedModel
+from lastcall.wire.dialect import SCRIPTED, Feature
 
 
 def answers(tool, arguments, **given):
@@ -167,3 +170,30 @@ def test_a_tool_that_is_denied_is_not_offered():
     model = scripted_provider(["Done."])
     lastcall.run("x", model=model, tools=[gone], config=lastcall.RunConfig(disallowed_tools=("gone",)))
     assert model.requests[0].get("tools", []) == []
+
+
+def test_parameters_that_a_service_cannot_name_are_the_functions_own_for_it_and_for_hooks():
+    got, asked, answered = [], [], []
+
+    def measure(größe: int) -> int:  # noqa: PLC2401 -- what people write
+        got.append(größe)
+        return größe
+
+    @lastcall.hook("before_tool")
+    def before(question):
+        asked.append(dict(question.arguments))
+
+    @lastcall.hook("after_tool")
+    def after(question):
+        answered.append(dict(question.arguments))
+
+    def reply(body):
+        (tool,) = body["tools"]
+        (name,) = tool["input_schema"]["properties"]
+        assert re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name)
+        return {"call": {"name": "measure", "input": {name: 3}}}
+
+    model = ScriptedModel(reply, "Done.", dialect=SCRIPTED.without(Feature.FREE_NAMES))
+    result = lastcall.run("x", model=model, tools=[measure], hooks=[before, after])
+    assert result.ok
+    assert (got, asked, answered) == ([3], [{"größe": 3}], [{"größe": 3}])

@@ -325,12 +325,15 @@ def test_a_fault_of_ours_is_one_sentence_and_the_records_so_far_stand(
     def broken(*given: Any) -> Any:
         made.append(1)
         if len(made) > 2:
-            raise ZeroDivisionError("oh")
+            raise ZeroDivisionError("oh sk-ant-hunter2-hunter2")
         return real(*given)
 
     monkeypatch.setattr(work, "record_of", broken)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-hunter2-hunter2")
     assert desk.run("--concurrency", "1") == 70
-    assert "this is a fault of lastcall, please report it: ZeroDivisionError: oh" in capfd.readouterr().err
+    told = capfd.readouterr().err
+    assert "this is a fault of lastcall, please report it: ZeroDivisionError: oh" in told
+    assert "hunter2" not in told
     assert desk.outcomes == {"answered": 2}
     monkeypatch.setenv("LASTCALL_LOG", "debug")
     with pytest.raises(ZeroDivisionError):
