@@ -35,7 +35,7 @@ from lastcall.runtime.driver import Driver
 from lastcall.runtime.hooks import HookPlace, Hooks
 from lastcall.runtime.opening import open_state
 from lastcall.runtime.ports import Clock, Ports, Price, Publisher, Window, no_window
-from lastcall.runtime.prices import PriceList, is_loaded, load_price_list, no_price
+from lastcall.runtime.prices import is_loaded, load_price_list, no_price, price_list
 from lastcall.runtime.toolkit import ToolKit
 from lastcall.runtime.veil import Veil, veil_of
 from lastcall.version import VERSION
@@ -261,7 +261,7 @@ def _cache_folder(config: RunConfig) -> Path:
 def price_of(provider: Provider) -> Price:
     """What replies of a provider cost."""
     name = provider.deployment.provider
-    return PriceList(name) if name in _PRICED else no_price
+    return price_list(name) if name in _PRICED else no_price
 
 
 def _window_of(config: RunConfig, provider: Provider) -> Window:
@@ -269,7 +269,7 @@ def _window_of(config: RunConfig, provider: Provider) -> Window:
     name, reply = provider.deployment.provider, provider.deployment.max_tokens
     if name not in _PRICED or config.profile is Profile.COMPAT:
         return no_window
-    listed = PriceList(name)
+    listed = price_list(name)
 
     async def for_questions(model: str) -> int | None:
         window = await listed.window(model)
