@@ -8,8 +8,7 @@ Must not go in here: retries of one request (`providers.retries`).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 
 from lastcall.nouns.result import FailureKind
@@ -35,7 +34,13 @@ class Flow(Protocol):
 
 
 class _Free:
-    """A request that nobody else is waiting for."""
+    """A request that nobody else is waiting for. It has no state, so that all of them are one."""
+
+    async def __aenter__(self) -> Sending:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
 
     def refused(self, wait_s: float | None) -> None:
         """Nothing follows from it."""
@@ -44,10 +49,9 @@ class _Free:
 class FreeFlow:
     """Every request goes at once: for a conversation alone."""
 
-    @asynccontextmanager
-    async def sending(self) -> AsyncIterator[Sending]:
+    def sending(self) -> AbstractAsyncContextManager[Sending]:
         """At once."""
-        yield _FREE
+        return _FREE
 
 
 _FREE: Final = _Free()

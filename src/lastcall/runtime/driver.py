@@ -9,6 +9,7 @@ Must not go in here: rules, wire formats, choosing providers or tools.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -16,7 +17,6 @@ from typing import assert_never, cast
 
 import anyio
 import anyio.abc
-from anyio.lowlevel import checkpoint
 from msgspec.structs import replace
 
 from lastcall.core import records as r
@@ -66,7 +66,7 @@ class Driver:
         self._ports = ports
         self._inbox: Inbox[Event | Progress] | None = None
         self._tasks: anyio.abc.TaskGroup | None = None
-        self._requests: dict[int, anyio.CancelScope] = {}
+        self._request: tuple[int, anyio.TaskHandle[None]] | None = None
         self._calls: dict[str, anyio.CancelScope] = {}
         self._judging: anyio.CancelScope | None = None
         self._deadline: Deadline | None = None
@@ -132,7 +132,7 @@ class Driver:
                 tasks.cancel_scope.cancel()
         finally:
             self._inbox = self._tasks = None
-            self._requests.clear()
+            self._request = None
             self._calls.clear()
         took = self._ports.clock.monotonic() - self._started
         seal = self._ports.journal.seal()
@@ -200,7 +200,7 @@ class Driver:
         assert self._tasks is not None
         match action:
             case AskModel(number=number):
-                self._tasks.start_soon(self._ask, number)
+                self._request = number, self._tasks.start_soon(self._ask, number)
             case RunTool():
                 self._tasks.start_soon(self._run_tool, action)
             case RunChecks():
@@ -212,25 +212,21 @@ class Driver:
                     if call_id in self._calls:
                         self._calls[call_id].cancel()
             case CancelRequest(number=number):
-                if number in self._requests:
-                    self._requests[number].cancel()
+                if self._request is not None and self._request[0] == number:
+                    self._request[1].cancel()
             case _:
                 assert_never(action)
 
     async def _ask(self, number: int) -> None:
         if number != self.state.asked or not self.state.outstanding:
             return
-        request = build_request(self.state)
-        with anyio.CancelScope() as scope:
-            self._requests[number] = scope
-            stream = self._ports.provider.stream(request)
-            try:
-                async for event in stream:
-                    await self._send(await self._priced(event))
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await cast("AsyncGenerator[ProviderEvent, None]", stream).aclose()
-        self._requests.pop(number, None)
+        stream = self._ports.provider.stream(build_request(self.state))
+        try:
+            async for event in stream:
+                await self._send(await self._priced(event))
+        finally:
+            with anyio.CancelScope(shield=True):
+                await cast("AsyncGenerator[ProviderEvent, None]", stream).aclose()
 
     async def _priced(self, event: ProviderEvent) -> Event | Progress:
         if isinstance(event, ReplyStarted) and self._ports.prepare is not None and self._tasks is not None:
@@ -273,7 +269,7 @@ class Driver:
         await self._send(HooksFinished(action.point, action.call_id, verdict))
 
     async def _send(self, event: Event | Progress) -> None:
-        await checkpoint()  # what a block started gets its turn before the next block is heard
+        await asyncio.sleep(0)  # what a block started gets its turn before the next block is heard
         self._put(event)
 
     # -- the deadline -----------------------------------------------------------------------------------------------
