@@ -32,7 +32,7 @@ async def arun(prompt: str, *, output: Any = None, **options: Unpack[RunOptions]
     How the run ended is in the result, never an exception. Raises `UsageError` before anything is sent, `JournalError`, and
     what a hook raises before something is done. A cancelled task cancels the run.
     """
-    session = Session[Any](output, **options)
+    session: Session[Any] = Session(output, **options)
     try:
         session._open(partial=False)  # noqa: SLF001 -- nobody watches the pieces
         return await session.run(prompt)

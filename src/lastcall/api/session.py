@@ -33,10 +33,10 @@ from lastcall.nouns import result as core
 from lastcall.nouns.profile import Profile
 from lastcall.providers import Provider
 from lastcall.runtime.client import ClientSide
-from lastcall.runtime.publish import Several, Silent
+from lastcall.runtime.publish import SILENT, Several
 from lastcall.runtime.session import Session as CoreSession
 from lastcall.runtime.session import open_provider, open_session, price_of
-from lastcall.runtime.veil import NO_VEIL, veil_of
+from lastcall.runtime.veil import NO_VEIL
 from lastcall.tools import Tool
 
 T = TypeVar("T")
@@ -137,8 +137,9 @@ class Session(Generic[T]):
             client = ClientSide(client=self._hook_client, rules=self._hook_client.rules, tools=self._own)
             clock = getattr(self._provider, "run_clock", None)  # a scripted model may bring the time with it
             provider = self._hooked(config)
-            self._veil = veil_of(config.environment, config.redact, config.contract)
-            self._core = open_session(config, lambda _: self._relay, provider, client=client, clock=clock)
+            relay = self._relay
+            self._core = open_session(config, lambda _: relay, provider, client=client, clock=clock)
+            self._config, self._veil = config, self._core.veil
         return self._core
 
     def _hooked(self, config: RunConfig) -> Provider | None:
@@ -159,7 +160,7 @@ class Session(Generic[T]):
 
     async def run(self, prompt: str) -> TerminalResult[T]:
         """One message to its result. Raises nothing for what the model, the service or a tool did."""
-        return await self._run(prompt, Silent())
+        return await self._run(prompt, SILENT)
 
     def stream(self, prompt: str) -> RunStream[T]:
         """The same as a stream of typed events, for `async with`."""
@@ -193,7 +194,7 @@ class Session(Generic[T]):
             raise
         finally:
             DEPENDENCIES.reset(token)
-            self._relay.watcher = Silent()
+            self._relay.watcher = SILENT
         state = session.driver.state
         joins = self._config.profile is Profile.COMPAT
         messages = close_messages(state.messages, state.pending, joins=joins)

@@ -20,7 +20,7 @@ from lastcall.nouns.request import Channel
 from lastcall.nouns.result import TerminalResult, VerdictKind
 from lastcall.nouns.tools import ToolCall
 from lastcall.runtime.ports import Publisher
-from lastcall.runtime.publish import Silent
+from lastcall.runtime.publish import SILENT, Silent
 from lastcall.wire.frames import Frame, Stage
 
 _REFUSED: Final = frozenset({VerdictKind.REJECTED, VerdictKind.UNREADABLE, VerdictKind.CUT_OFF})
@@ -33,8 +33,10 @@ Emit = Callable[[Any], None]
 class Relay:
     """A publisher whose watcher changes from run to run."""
 
+    __slots__ = ("watcher",)
+
     def __init__(self) -> None:
-        self.watcher: Publisher = Silent()
+        self.watcher: Publisher = SILENT
 
     def records(self, records: Sequence[r.Record]) -> None:
         """Pass on."""

@@ -110,7 +110,8 @@ class CapabilityMemory:
 
     def narrow(self, deployment: Deployment, dialect: Dialect, *, now: float) -> Dialect:
         """The dialect without what the deployment refused lately."""
-        for name, at in self._load().get(_key(deployment), {}).items():
+        refused = self._load()
+        for name, at in refused.get(_key(deployment), {}).items() if refused else ():
             if 0 <= now - at < REMEMBERED_S and name in _NAMES:
                 dialect = dialect.without(Feature(name))
         return dialect

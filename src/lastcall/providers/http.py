@@ -10,8 +10,9 @@ Must not go in here: which retries (`providers.retries`), other models (`provide
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
+from copy import copy
 from typing import Final
 
 import anyio
@@ -36,7 +37,6 @@ from lastcall.providers.addresses import shown_address
 from lastcall.providers.capability import CapabilityMemory, refused_feature, used_features
 from lastcall.providers.clock import Clock
 from lastcall.providers.flow import REFUSALS_BY_LOAD
-from lastcall.providers.lending import LentConnection
 from lastcall.providers.redaction import Redactor, secrets_of
 from lastcall.providers.retries import RULES, Course, Lost, read_retry_after
 from lastcall.providers.service import Answer, Connection, Service, Settings
@@ -87,6 +87,7 @@ class HttpProvider:
         memory: CapabilityMemory | None = None,
         clock: Clock | None = None,
     ) -> None:
+        self._lender: HttpProvider | None = None
         self._deployment = deployment
         self._service = service
         self._settings = settings or Settings()
@@ -115,9 +116,28 @@ class HttpProvider:
 
     def lend(self) -> HttpProvider:
         """The same service for one conversation of several: over the same connections, with a history of its own."""
-        service = replace(self._service, connect=lambda: LentConnection(self._connect()))
+        return copy(self)._borrow(self)  # noqa: SLF001 -- one of its own kind
+
+    def _borrow(self, lender: HttpProvider) -> HttpProvider:
+        self._lender, self._connection = lender, None
+        self._dialect = self._memory.narrow(self._deployment, self._dialect, now=self._clock.now())
+        self._encoder = self._service.encoder(self._settings.profile)
+        return self
+
+    @property
+    def service(self) -> Service:
+        """What it talks to, credentials included."""
+        return self._service
+
+    def through(self, connect: Callable[[], Connection]) -> HttpProvider:
+        """The same service for one conversation whose requests go another way, one that does not stream."""
         return HttpProvider(
-            self._deployment, self._dialect, service, settings=self._settings, memory=self._memory, clock=self._clock
+            replace(self._deployment, batched=True),
+            self._dialect.without(Feature.STREAM),
+            replace(self._service, connect=connect),
+            settings=self._settings,
+            memory=self._memory,
+            clock=self._clock,
         )
 
     # -- one request ------------------------------------------------------------------------------------------------
@@ -260,6 +280,8 @@ class HttpProvider:
         )
 
     def _connect(self) -> Connection:
+        if self._lender is not None:
+            return self._lender._connect()  # noqa: SLF001 -- one of its own kind
         if self._connection is None:
             connect = self._service.connect or self._connect_by_http
             self._connection = connect()

@@ -14,7 +14,6 @@ from typing import Protocol, runtime_checkable
 from lastcall.core.events import ProviderEvent
 from lastcall.nouns.request import ModelRequest
 from lastcall.providers import Deployment, Provider
-from lastcall.providers.service import Connection
 from lastcall.wire.dialect import Dialect
 
 
@@ -51,16 +50,6 @@ class Lent:
     def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
         """The reply, event by event."""
         return self._provider.stream(request)
-
-    async def aclose(self) -> None:
-        """Whoever lent it closes it."""
-
-
-class LentConnection:
-    """Another's connection (`providers.service.Connection`), which may be used but not closed."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.post = connection.post
 
     async def aclose(self) -> None:
         """Whoever lent it closes it."""

@@ -53,6 +53,7 @@ from lastcall.runtime.inbox import Inbox
 from lastcall.runtime.judging import PATIENCE_S, decide_aside, runs_foreign_code
 from lastcall.runtime.limits import Deadline
 from lastcall.runtime.ports import Ports, Price, Window
+from lastcall.runtime.veil import Veil
 
 _FORGETS = r.Compacted | r.FallbackNoted | r.RetryNoted | r.FeatureDropped
 """Records after which answers of tools may be gone from the history."""
@@ -71,6 +72,11 @@ class Driver:
         self._judging: anyio.CancelScope | None = None
         self._deadline: Deadline | None = None
         self._started = 0.0
+
+    @property
+    def veil(self) -> Veil:
+        """What is hidden in whatever is written and shown."""
+        return self._ports.veil
 
     @property
     def busy(self) -> bool:
@@ -114,7 +120,8 @@ class Driver:
     # -- the loop ---------------------------------------------------------------------------------------------------
 
     async def _drive(self, first: Step) -> TerminalResult:
-        inbox = self._inbox = Inbox[Event | Progress]()
+        inbox: Inbox[Event | Progress] = Inbox()
+        self._inbox = inbox
         self._started = self._ports.clock.monotonic()
         running: tuple[str, ...] = ()
         try:

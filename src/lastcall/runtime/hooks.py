@@ -70,8 +70,8 @@ class Hooks:
         """Where the session is written, and who is shown hook events (`None`: nobody)."""
         self._journal_path, self._tell = journal_path, tell
 
-    def watch(self, state: Callable[[], RunState]) -> None:
-        """How to look up the run that a tool's call belongs to."""
+    def watch(self, state: Callable[[], RunState] | None) -> None:
+        """How to look up the run that a tool's call belongs to (`None`: there is none any more)."""
         self._state = state
 
     def points(self, finishing: str | None) -> frozenset[HookPoint]:

@@ -36,6 +36,9 @@ class Silent:
         """Nothing was shown."""
 
 
+SILENT = Silent()
+
+
 class FramePublisher:
     """Frames of records, given to `emit` one by one.
 

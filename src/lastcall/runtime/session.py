@@ -75,6 +75,11 @@ class Session:
         return self._parts.stage
 
     @property
+    def veil(self) -> Veil:
+        """What is hidden in whatever is shown of it."""
+        return self.driver.veil
+
+    @property
     def local(self) -> bool:
         """Whether the embedded model answers."""
         return self._parts.provider.deployment.provider == "local"
@@ -129,6 +134,8 @@ class Session:
             for provider in (*self._retired, self._parts.provider):
                 await provider.aclose()
         self._parts.journal.close()
+        self._parts.hooks.watch(None)
+        self._parts.kit.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -45,13 +45,11 @@ class ToolKit:
         )
         finishing = (FINISH, DECLINE) if config.contract is not None else ()
         sandbox = open_sandbox(workspace.roots, config.environment) if config.sandbox else None
-        chosen = choose_tools(
-            NO_TOOLS if config.tools == "" else builtin_tools(sandbox),
-            "Read" if sparing and config.tools is None else config.tools,
-            self.permissions,
-            profile=config.profile,
-            finishing=finishing,
-        )
+        chosen = NO_TOOLS
+        if config.tools != "":
+            wanted = "Read" if sparing and config.tools is None else config.tools
+            offer = builtin_tools(sandbox)
+            chosen = choose_tools(offer, wanted, self.permissions, profile=config.profile, finishing=finishing)
         offered = [t for t in client.tools if not self.permissions.denies_tool(t.definition.name)]
         self.toolbox = Toolbox([*chosen, *offered], known=chosen.switched_off) if offered else chosen
         self._context = ToolContext(
@@ -66,9 +64,15 @@ class ToolKit:
         self._ask = client_gate(client.client) if client.client is not None and client.asks else None
         self._session_id = ""
         self._hooks: Hooks | None = None
-        self._gate: Gate = self._by_rules
-        self._runner = Runner(self.toolbox, self._pass, profile=config.profile, finishing=finishing)
+        self._finishing = finishing
+        self._gate: Gate | None = None
+        self._runner: Runner | None = None
         self._shown: Callable[[], Iterable[ToolDefinition]] = tuple
+
+    def close(self) -> None:
+        """Let go of the session whose calls these were: what refers to each other waits long for the garbage collector."""
+        self._hooks = self._gate = self._runner = None
+        self._shown = tuple
 
     def settle(self, session_id: str) -> None:
         """The session whose calls these are: part of their idempotency keys."""
@@ -96,14 +100,18 @@ class ToolKit:
         context = replace(self._context, call_id=call.call_id, idempotency_key=f"{self._session_id}:{call.call_id}")
         began = time.monotonic()
         shown = next((tool for tool in self._shown() if tool.name == call.name), None)
-        result = await self._runner.run(call, context, scope=scope, shown=shown)
+        if self._runner is None:  # most runs have no tools
+            self._runner = Runner(self.toolbox, self._pass, profile=self._profile, finishing=self._finishing)
+        runner = self._runner
+        result = await runner.run(call, context, scope=scope, shown=shown)
         if self._hooks is None:
             return result
-        call = self._runner.in_own_names(call)
+        call = runner.in_own_names(call)
         return await self._hooks.after(call, result, round((time.monotonic() - began) * 1000))
 
     async def _pass(self, tool: Tool, arguments: JsonObject, call: ToolCall) -> Allowed | Denied:
-        return await self._gate(tool, arguments, call)
+        gate = self._gate or self._by_rules
+        return await gate(tool, arguments, call)
 
     async def _rules_alone(self, tool: Tool, arguments: JsonObject, call: ToolCall) -> Allowed | Denied:
         """The rules as they are now, where nobody is asked."""

@@ -48,10 +48,10 @@ _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 class AnthropicEncoder:
     """Encodes the requests of one conversation, one after the other."""
 
+    __slots__ = ("_history",)
+
     def __init__(self, profile: Profile = Profile.NATIVE) -> None:
-        self._as_written = profile is Profile.COMPAT
-        self._nudges_apart = profile is Profile.COMPAT
-        self._history = KeptHistory(self._groups)
+        self._history = KeptHistory(_WRITERS[profile].groups)
 
     def encode(self, request: ModelRequest, params: ModelParams, dialect: Dialect, *, stream: bool = True) -> bytes:
         """The body of `POST /v1/messages`."""
@@ -81,9 +81,20 @@ class AnthropicEncoder:
             body += [b',"tools":', encode_value(sent)]
         return b"".join((*body, b"}"))
 
-    # -- messages ---------------------------------------------------------------------------------------------------
 
-    def _groups(self, messages: Sequence[Message]) -> Groups:
+# -- messages -------------------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    """How a profile's messages are written. It keeps nothing of a conversation."""
+
+    __slots__ = ("_as_written", "_nudges_apart")
+
+    def __init__(self, profile: Profile) -> None:
+        self._as_written = profile is Profile.COMPAT
+        self._nudges_apart = profile is Profile.COMPAT
+
+    def groups(self, messages: Sequence[Message]) -> Groups:
         """The messages as they go out: neighbours of one role joined, empty ones left out."""
         written: list[tuple[tuple[str, int], int, bytes]] = []
         for index, message in enumerate(messages):
@@ -132,6 +143,9 @@ class AnthropicEncoder:
                 yield encode_value(call)[:-1] + b',"input":' + arguments.encode() + b"}"
             case _:
                 assert_never(block)
+
+
+_WRITERS: Final = {profile: _Writer(profile) for profile in Profile}
 
 
 def _user_block(block: TextBlock | OpaqueBlock) -> Iterator[bytes]:

@@ -23,6 +23,8 @@ class KeptHistory:
     `write` is given messages that begin where a group begins. The last group stays open: what comes next may belong to it.
     """
 
+    __slots__ = ("_closed", "_closed_messages", "_seen", "_write")
+
     def __init__(self, write: Callable[[Sequence[Message]], Groups]) -> None:
         self._write = write
         self._seen: tuple[Message, ...] = ()
