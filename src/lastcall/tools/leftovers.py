@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-_ROUNDS = 50
-"""Something that forks faster than it is killed is stopped first, then killed; more rounds than this it cannot last."""
+_LONGEST_S = 3.0
+"""Something that forks faster than it is killed is stopped first, then killed; longer than this it cannot last."""
+_QUIET = 2
+"""So many looks in a row have to find nothing: of a process in the middle of `exec` a single one sees no environment."""
 
 
 def end_group(group: int, signal_number: int) -> None:
@@ -26,14 +29,15 @@ def end_group(group: int, signal_number: int) -> None:
 def end_all(group: int, mark: str) -> None:
     """Kill the group, and every process whose environment holds `mark` (`NAME=value`). Returns when none is found."""
     end_group(group, signal.SIGKILL)
-    for _ in range(_ROUNDS):
+    quiet, end = 0, time.monotonic() + _LONGEST_S
+    while quiet < _QUIET and time.monotonic() < end:
         found = list(marked(mark))
+        quiet = 0 if found else quiet + 1
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in found:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, number)
-        if not found:
-            return
+        time.sleep(0.001)  # a killed process needs a moment to go
 
 
 def marked(mark: str) -> Iterator[int]:
