@@ -158,10 +158,10 @@ def command(*words):
 class Server:
     """`lastcall serve` at a free port. Use as a context; `kill()` and `stop()` end it, `start()` starts it again."""
 
-    def __init__(self, folder, endpoint, *flags, **more):
+    def __init__(self, folder, endpoint, *flags, model="haiku", **more):
         self.folder = folder
         self.folder.mkdir(exist_ok=True, parents=True)
-        self._words = command("serve", "--port", "0", "--model", "haiku", "--lease", "1.5", *flags)
+        self._words = command("serve", "--port", "0", "--model", model, "--lease", "1.5", *flags)
         self._environment = environment(folder, endpoint, **more)
         self.process = None
         self.said = ""
