@@ -40,7 +40,8 @@ class Ran(Struct, frozen=True):
 class RowRunner:
     """Runs rows, many at a time. `provider` is shared by all and stays open; `clock` is what their limits go by.
 
-    `watch` makes who is told of a run, from its stage and prompt; `deps` reach the rules of the contract.
+    `watch` makes who is told of a run, from its stage and prompt; `deps` reach the rules of the contract. `lend_to` gives a
+    row its provider where it is more than `provider` lent.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class RowRunner:
         clock: Clock | None = None,
         deps: Any = None,
         watch: Callable[[Stage, str], Sequence[RunWatcher]] = lambda _stage, _prompt: (),
+        lend_to: Callable[[Row], Provider] | None = None,
     ) -> None:
         self._plan = plan
         self._provider = provider
         self._clock = clock
         self._deps = deps
         self._watch = watch
+        self._lend_to = lend_to or (lambda _row: lend(provider))
         self._open: set[Session] = set()
 
     async def run(self, row: Row, left: Left) -> Ran:
@@ -72,7 +75,7 @@ class RowRunner:
             return Several(watchers) if watchers else Silent()
 
         token = DEPENDENCIES.set(self._deps)
-        session = open_session(config, watching, lend(self._provider), clock=self._clock)
+        session = open_session(config, watching, self._lend_to(row), clock=self._clock)
         self._open.add(session)
         try:
             async with session:

@@ -53,7 +53,7 @@ class Done(Struct, frozen=True):
 Deliver = Callable[[Done], Awaitable[None]]
 
 
-async def _to_nobody(done: Done) -> None:
+async def to_nobody(done: Done) -> None:
     """The record is in the output."""
 
 
@@ -73,7 +73,7 @@ class BatchWork:
         tokens_before: int = 0,
         own_limits: Left = NO_LIMITS,
         is_done: Callable[[str], bool] = lambda _: False,
-        deliver: Deliver = _to_nobody,
+        deliver: Deliver = to_nobody,
         clock: Clock | None = None,
     ) -> None:
         """`own_limits` are those of each single run; `spent_before_usd` and `tokens_before` are of earlier sittings."""

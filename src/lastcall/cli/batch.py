@@ -13,6 +13,7 @@ import click
 
 from lastcall.cli.batch_open import BatchWish
 from lastcall.cli.batch_run import run_batch
+from lastcall.cli.batch_via import VIAS
 
 FORMATS: Final = ("jsonl", "csv", "tsv", "parquet", "folder")
 RETRIABLE: Final = ("declined", "gave_up", "out_of_attempts", "retracted", "stopped", "failed", "answered")
@@ -76,7 +77,8 @@ _FORWARDED: Final = (
 @click.option("--key", metavar="COLUMN", help="The column that names a row; else its content does.")
 @click.option("--retry", metavar="OUTCOMES", help=f"Do rows again that ended so: {','.join(RETRIABLE[:-1])}.")
 @click.option("--force", is_flag=True, help="Go on although prompt, contract or model are others than before.")
-@click.option("--concurrency", type=click.IntRange(1, 500), help="The most requests at once (default 64; local: 1).")
+@click.option("--concurrency", type=click.IntRange(1, 50_000), help="The most requests at once (default 64; local: 1).")
+@click.option("--via", type=click.Choice(VIAS), default=VIAS[0], help="One by one, or the service's batch API.")
 @click.option("--max-budget-usd", metavar="AMOUNT", help="US dollars for the whole batch, earlier sittings included.")
 @click.option("--max-budget-tokens", metavar="N", help="Tokens for the whole batch, earlier sittings included.")
 @click.option("--max-failures", type=click.IntRange(min=1), help="Stop when so many rows have failed.")
@@ -104,6 +106,7 @@ def batch(**given: Any) -> int:
         retry=_outcomes(given["retry"]),
         force=given["force"],
         concurrency=given["concurrency"],
+        via=given["via"],
         max_failures=given["max_failures"],
         report=given["report"],
         as_json=given["as_json"],

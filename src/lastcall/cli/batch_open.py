@@ -17,10 +17,13 @@ from lastcall.batches.bounds import Bounds
 from lastcall.batches.output import RecordFile
 from lastcall.batches.pacing import ROWS_AT_ONCE, Pace
 from lastcall.batches.plan import Plan, SchemaColumn, check_columns, make_plan
+from lastcall.batches.provider_batch import ROWS_AT_ONCE as ROWS_IN_A_ROUND
 from lastcall.batches.reading import STDIN, open_source
 from lastcall.batches.rows import Source
 from lastcall.batches.template import PromptTemplate
 from lastcall.cli.args import Args, parse
+from lastcall.cli.batch_via import MAX_RETRIES as MAX_ROUND_RETRIES
+from lastcall.cli.batch_via import PROVIDER_BATCH, demand_batch_api, demand_concurrency
 from lastcall.cli.config import resolve
 from lastcall.cli.output import Notes
 from lastcall.cli.report import check_report
@@ -30,6 +33,7 @@ from lastcall.contract.parse import parse_schema, schema_from_value
 from lastcall.errors import BadConfig
 from lastcall.nouns.profile import Profile
 from lastcall.providers import Provider
+from lastcall.providers.flow import FREE, Flow
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.session import open_provider
 
@@ -50,6 +54,7 @@ class BatchWish(Struct, frozen=True):
     retry: frozenset[str] = frozenset()
     force: bool = False
     concurrency: int | None = None
+    via: str = "requests"
     max_failures: int | None = None
     report: str | None = None
     as_json: bool = False
@@ -74,15 +79,17 @@ def open_batch(wish: BatchWish, environment: Mapping[str, str], notes: Notes) ->
     _demand_possible(wish, args)
     config = resolve(args, environment, Profile.NATIVE, Stdin(), notes.say)
     bounds = Bounds(config.max_budget_usd, wish.max_failures, config.deadline_s, config.max_budget_tokens)
-    config = _for_rows(config)
+    config = _for_rows(config, wish.via)
     template = PromptTemplate(_template_text(wish.prompt))
     contract = _contract(wish, args, config)
     for line in contract.warnings if isinstance(contract, Contract) else ():
         notes.say(line)
     stdin = sys.stdin.buffer if sys.stdin is not None and not sys.stdin.isatty() else None
     source = open_source(wish.input, format_=wish.input_format, stdin=stdin)
-    pace = Pace(wish.concurrency or ROWS_AT_ONCE)
-    provider = open_provider(config, flow=pace, shares_prefix=True)
+    pace, flow = _pace(wish)
+    provider = open_provider(config, flow=flow, shares_prefix=True)
+    if wish.via == PROVIDER_BATCH:
+        demand_batch_api(provider)
     is_local = provider.deployment.provider == "local"
     if is_local and wish.concurrency is None:
         pace = Pace(1)  # one engine, one row at a time; it asks no flow
@@ -94,6 +101,15 @@ def open_batch(wish: BatchWish, environment: Mapping[str, str], notes: Notes) ->
     return Opened(plan, provider, pace, source, key, bounds, pace.ceiling)
 
 
+def _pace(wish: BatchWish) -> tuple[Pace, Flow]:
+    """How many at once, and what requests pass; those of a batch API are parked, not sent."""
+    if wish.via != PROVIDER_BATCH:
+        pace = Pace(wish.concurrency or ROWS_AT_ONCE)
+        return pace, pace
+    most = wish.concurrency or ROWS_IN_A_ROUND
+    return Pace(most, first=most), FREE
+
+
 def _demand_possible(wish: BatchWish, args: Args) -> None:
     """Refuses what the command line alone shows to be impossible. Raises `BadConfig`."""
     if args.text("json_schema") == "-" and wish.input == STDIN:
@@ -103,6 +119,7 @@ def _demand_possible(wish: BatchWish, args: Args) -> None:
     if wish.output == STDIN:
         hint = "The output is the checkpoint too: name a file."
         raise BadConfig("records cannot go to standard output", hint=hint, where="--output")
+    demand_concurrency(wish.concurrency, wish.via)
     if wish.report is not None:
         check_report(wish.report)
     for flag, place in (("--output", wish.output), ("--report", wish.report)):
@@ -117,7 +134,7 @@ def _is_same(one: str, other: str) -> bool:
         return False
 
 
-def _for_rows(config: RunConfig) -> RunConfig:
+def _for_rows(config: RunConfig, via: str) -> RunConfig:
     """The configuration of single rows: no tools, no journal, and the limits of the whole batch left to the batch."""
     return replace(
         config,
@@ -129,8 +146,12 @@ def _for_rows(config: RunConfig) -> RunConfig:
         budget_words="",
         deadline_s=None,
         deadline_words="",
-        max_retries=MAX_RETRIES if config.max_retries is None else config.max_retries,
+        max_retries=_retries(via) if config.max_retries is None else config.max_retries,
     )
+
+
+def _retries(via: str) -> int:
+    return MAX_ROUND_RETRIES if via == PROVIDER_BATCH else MAX_RETRIES
 
 
 def _template_text(given: str) -> str:

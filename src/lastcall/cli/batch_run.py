@@ -6,7 +6,8 @@ Must not go in here: opening and checking (`cli.batch_open`), the loop (`batches
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from decimal import Decimal
 from typing import Final
 
@@ -19,16 +20,19 @@ from lastcall.batches.output import RecordFile, open_output
 from lastcall.batches.parquet import checkpoint_of, demand_ours, write_parquet
 from lastcall.batches.plan import Inspection, inspect
 from lastcall.batches.records import BAD_ROW, GOOD
+from lastcall.batches.rows import Row
 from lastcall.batches.running import RowRunner
 from lastcall.batches.tally import Tally
-from lastcall.batches.work import BatchWork, fetched
+from lastcall.batches.work import BatchWork, Deliver, fetched, to_nobody
 from lastcall.cli.batch_open import BatchWish, Opened, demand_same, open_batch
 from lastcall.cli.batch_show import open_screen, summary_value
 from lastcall.cli.batch_signals import heard_signals
+from lastcall.cli.batch_via import PROVIDER_BATCH, demand_batch_api, open_rounds
 from lastcall.cli.exits import FAULT
 from lastcall.cli.output import Notes
 from lastcall.cli.say import say
 from lastcall.errors import LastcallError
+from lastcall.providers import Provider
 from lastcall.runtime.loops import loop_options
 from lastcall.runtime.veil import veil_of
 
@@ -106,27 +110,14 @@ def _tell_before(file: RecordFile, looked: Inspection | None, notes: Notes) -> N
 
 async def _sitting(wish: BatchWish, opened: Opened, file: RecordFile, tally: Tally) -> Halt | None:
     naming = Naming(opened.key)
-    work = BatchWork(
-        RowRunner(opened.plan, opened.provider),
-        file,
-        tally,
-        made_by=opened.plan.made_by,
-        bounds=opened.bounds,
-        rows_at_once=opened.rows_at_once,
-        spent_before_usd=Decimal(repr(file.spent_usd)),
-        tokens_before=file.spent_tokens,
-        is_done=file.done.__contains__,
-    )
     screen = open_screen(tally, opened.pace, quiet=wish.quiet)
     rows = naming.named(opened.source.rows())
-    try:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(_close, opened)
+        work = await _work(wish, opened, file, tally, stack, screen.note)
         with heard_signals(work, screen.note):
             async with screen:
                 await work.run(fetched(rows, at_once=_FETCHED_AT_ONCE if opened.source.rereadable else 1))
-    finally:
-        opened.source.close()
-        with anyio.CancelScope(shield=True):
-            await opened.provider.aclose()
     if naming.repeated:
         examples = ", ".join(naming.examples)
         told = f"{naming.repeated} rows have the key of an earlier row ({examples})"
@@ -135,6 +126,42 @@ async def _sitting(wish: BatchWish, opened: Opened, file: RecordFile, tally: Tal
     if stale > 0 and work.halt is None:
         screen.note(f"lastcall: {stale} records in the output are of rows that the input does not have (any more)")
     return work.halt
+
+
+async def _work(
+    wish: BatchWish,
+    opened: Opened,
+    file: RecordFile,
+    tally: Tally,
+    stack: AsyncExitStack,
+    note: Callable[[str], None],
+) -> BatchWork:
+    """The loop over rows, each of whose runs asks the service alone or in rounds."""
+    lend_to: Callable[[Row], Provider] | None = None
+    deliver: Deliver = to_nobody
+    if wish.via == PROVIDER_BATCH:
+        service = demand_batch_api(opened.provider)
+        rounds = await stack.enter_async_context(open_rounds(service, file.path, tally, opened.rows_at_once, note))
+        lend_to, deliver = rounds.lend_to, rounds.deliver
+
+    return BatchWork(
+        RowRunner(opened.plan, opened.provider, lend_to=lend_to),
+        file,
+        tally,
+        made_by=opened.plan.made_by,
+        bounds=opened.bounds,
+        rows_at_once=opened.rows_at_once,
+        spent_before_usd=Decimal(repr(file.spent_usd)),
+        tokens_before=file.spent_tokens,
+        is_done=file.done.__contains__,
+        deliver=deliver,
+    )
+
+
+async def _close(opened: Opened) -> None:
+    opened.source.close()
+    with anyio.CancelScope(shield=True):
+        await opened.provider.aclose()
 
 
 def _write_views(wish: BatchWish, file: RecordFile) -> None:

@@ -24,7 +24,8 @@ class Deployment(Struct, frozen=True):
     default, `0`: off), `temperature` `None` leaves it to the service. `idle_timeout_s` bounds the silence in a stream,
     `connect_timeout_s` the time to connect, `max_retries` the transport's retries of one request. `thinking_display` is
     the Messages API's word for how thinking is shown (`omitted`), sent only if set. `shares_prefix`: many conversations
-    with it begin alike and mostly end with their first reply, so that only the beginning is worth caching.
+    with it begin alike and mostly end with their first reply, so that only the beginning is worth caching. `batched`:
+    its replies come from the service's batch API, at the price of that.
     """
 
     provider: str
@@ -40,6 +41,7 @@ class Deployment(Struct, frozen=True):
     effort: str | None = None
     thinking_display: str | None = None
     shares_prefix: bool = False
+    batched: bool = False
 
 
 class Provider(Protocol):

@@ -22,7 +22,7 @@ from msgspec import Struct
 from lastcall.nouns.result import Usage
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, ModelPrice, Provider
+    from genai_prices.types import ModelInfo, ModelPrice, PriceContext, Provider
 
 FREE = Decimal(0)
 
@@ -39,12 +39,16 @@ async def no_price(model: str, usage: Usage) -> Decimal | None:  # noqa: ARG001 
 
 
 class PriceList:
-    """Prices of one provider's models (`provider` as `genai-prices` names it)."""
+    """Prices of one provider's models (`provider` as `genai-prices` names it).
 
-    __slots__ = ("_listed", "_provider")
+    `batched`: of its batch API, where the list has a price for that (of retired models it has none, and says the other).
+    """
 
-    def __init__(self, provider: str) -> None:
+    __slots__ = ("_batched", "_listed", "_provider")
+
+    def __init__(self, provider: str, *, batched: bool = False) -> None:
         self._provider = provider
+        self._batched = batched
         self._listed: dict[str, _Listed | None] = {}
 
     async def __call__(self, model: str, usage: Usage) -> Decimal | None:
@@ -66,14 +70,14 @@ class PriceList:
         if model not in self._listed:
             if len(self._listed) >= _MOST_MODELS:
                 self._listed.clear()
-            self._listed[model] = _find(self._provider, model)
+            self._listed[model] = _find(self._provider, model, batched=self._batched)
         return self._listed[model]
 
 
 @cache
-def price_list(provider: str) -> PriceList:
-    """The one list of a provider's prices in this process."""
-    return PriceList(provider)
+def price_list(provider: str, *, batched: bool = False) -> PriceList:
+    """The one list of a provider's prices (of its batch API: `batched`) in this process."""
+    return PriceList(provider, batched=batched)
 
 
 class _Rates(Struct, frozen=True):
@@ -102,17 +106,18 @@ class _Rates(Struct, frozen=True):
 class _Listed:
     """A model of the list. Prices may depend on the time of day, so which one holds is asked each time."""
 
-    __slots__ = ("_provider", "_rates", "_rates_of", "model")
+    __slots__ = ("_context", "_provider", "_rates", "_rates_of", "model")
 
-    def __init__(self, provider: Provider, model: ModelInfo) -> None:
+    def __init__(self, provider: Provider, model: ModelInfo, *, batched: bool) -> None:
         self._provider = provider
+        self._context: PriceContext | None = {"processing": "batch"} if batched else None
         self.model = model
         self._rates_of: ModelPrice | None = None
         self._rates: _Rates | None = None
 
     def price(self, usage: Usage) -> Decimal:
         """US dollars of a reply now."""
-        prices = self.model.get_prices(datetime.now(tz=UTC))
+        prices = self.model.get_prices(datetime.now(tz=UTC), self._context)
         if prices is not self._rates_of:
             self._rates, self._rates_of = _rates(prices), prices
         return self._rates.price(usage) if self._rates is not None else self._library_price(usage)
@@ -127,7 +132,7 @@ class _Listed:
             cache_read_tokens=cached or None,
             cache_write_tokens=written or None,
         )
-        return self.model.calc_price(tokens, self._provider).total_price
+        return self.model.calc_price(tokens, self._provider, price_context=self._context).total_price
 
 
 def _counts(usage: Usage) -> tuple[int, int, int]:
@@ -165,10 +170,10 @@ def _load() -> None:
     import genai_prices.data  # noqa: F401, PLC0415 -- 0.1 s, in a thread
 
 
-def _find(provider: str, model: str) -> _Listed | None:
+def _find(provider: str, model: str, *, batched: bool) -> _Listed | None:
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 -- 0.2 s, only when a price is asked for
 
     try:
-        return _Listed(*get_snapshot().find_provider_model(model, None, provider, None))
+        return _Listed(*get_snapshot().find_provider_model(model, None, provider, None), batched=batched)
     except LookupError:
         return None

@@ -5,10 +5,11 @@ Must not go in here: the loop (`runtime.driver`), rules, anything that a person 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import anyio
 from msgspec import Struct
@@ -29,7 +30,7 @@ from lastcall.providers.capability import CapabilityMemory
 from lastcall.providers.choose import ModelSettings, choose_provider
 from lastcall.providers.flow import FREE, Flow
 from lastcall.runtime.client import NOBODY, ClientSide
-from lastcall.runtime.clock import SystemClock, new_id, new_uuid
+from lastcall.runtime.clock import SYSTEM_CLOCK, new_id, new_uuid
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.driver import Driver
 from lastcall.runtime.hooks import HookPlace, Hooks
@@ -84,9 +85,9 @@ class Session:
         """Whether the embedded model answers."""
         return self._parts.provider.deployment.provider == "local"
 
-    async def run(self, prompt: str, *, uuid: str = "") -> TerminalResult:
+    def run(self, prompt: str, *, uuid: str = "") -> Coroutine[Any, Any, TerminalResult]:
         """One user message to its result."""
-        return await self.driver.run((TextBlock(prompt),), uuid=uuid)
+        return self.driver.run((TextBlock(prompt),), uuid=uuid)
 
     async def go_on(self) -> TerminalResult:
         """Continue the session's last run (`RunConfig.unfinished`) to its result."""
@@ -204,7 +205,7 @@ def open_session(
         forget=kit.forget,
         journal=opened.journal,
         publisher=publisher,
-        clock=clock or SystemClock(),
+        clock=clock or SYSTEM_CLOCK,
         new_id=new_id,
         price=price_of(provider),
         window=_window_of(config, provider),
@@ -267,15 +268,18 @@ def _cache_folder(config: RunConfig) -> Path:
 
 def price_of(provider: Provider) -> Price:
     """What replies of a provider cost."""
-    name = provider.deployment.provider
-    return price_list(name) if name in _PRICED else no_price
+    name, batched = provider.deployment.provider, provider.deployment.batched
+    return price_list(name, batched=batched) if name in _PRICED else no_price
 
 
 def _window_of(config: RunConfig, provider: Provider) -> Window:
     """What the same list says of the window, less what a reply takes. It is of use natively only."""
     name, reply = provider.deployment.provider, provider.deployment.max_tokens
-    if name not in _PRICED or config.profile is Profile.COMPAT:
-        return no_window
+    return no_window if name not in _PRICED or config.profile is Profile.COMPAT else _window_for_questions(name, reply)
+
+
+@lru_cache(maxsize=64)
+def _window_for_questions(name: str, reply: int) -> Window:
     listed = price_list(name)
 
     async def for_questions(model: str) -> int | None:

@@ -111,3 +111,19 @@ def test_names_that_a_service_makes_up_do_not_fill_the_memory() -> None:
 
 def test_all_sessions_ask_one_list() -> None:
     assert price_list("openai") is price_list("openai")
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "usage", "dollars"),
+    [
+        ("anthropic", "claude-haiku-4-5", Usage(100_000, 20_000), "0.1"),
+        ("openai", "gpt-4o-mini", Usage(1_000_000, 1_000_000), "0.375"),
+    ],
+)
+def test_over_a_batch_api_a_reply_costs_half(provider: str, model: str, usage: Usage, dollars: str) -> None:
+    """Both vendors say: half of 1 and 5 dollars a million tokens, half of 0.15 and 0.60."""
+
+    async def one() -> Decimal | None:
+        return await PriceList(provider, batched=True)(model, usage)
+
+    assert anyio.run(one) == Decimal(dollars)
