@@ -14,6 +14,7 @@ from lastcall.api.contract import Contract
 from lastcall.api.result import TerminalResult
 from lastcall.api.session import RunOptions, RunStream, Session
 from lastcall.errors import BadConfig
+from lastcall.runtime.publish import SILENT
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ async def arun(prompt: str, *, output: Any = None, **options: Unpack[RunOptions]
     session: Session[Any] = Session(output, **options)
     try:
         session._open(partial=False)  # noqa: SLF001 -- nobody watches the pieces
-        return await session.run(prompt)
+        return await session._run(prompt, SILENT)  # noqa: SLF001
     finally:
         await session.aclose()
 

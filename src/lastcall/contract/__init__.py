@@ -67,6 +67,7 @@ class Contract:
         "_numbers",
         "_plain",
         "_strict",
+        "_tools",
         "_validator",
         "checks",
         "dialect",
@@ -107,6 +108,7 @@ class Contract:
         self._annotations = annotations
         self._numbers: Any = "doubles" if profile is Profile.COMPAT else "exact"
         self._strict: dict[str, StrictSchema | NotStrict] = {}
+        self._tools: dict[tuple[bool, str], tuple[ToolDefinition, ...]] = {}
         self._names: PlainNames | None = None
         self._plain: Contract | None = None
 
@@ -154,15 +156,20 @@ class Contract:
         self, *, declines: bool, revises: bool = False, strict_rules: str = "none"
     ) -> tuple[ToolDefinition, ...]:
         """The finishing tools of a deployment; `revises` where a draft is kept that may be patched."""
-        strict = None if strict_rules == "none" else self.strict(strict_rules)
-        strict_schema = strict.value if isinstance(strict, StrictSchema) else None
-        finish = finish_tool(self.wire_schema, notes=self._notes, strict_schema=strict_schema)
-        tools = (finish, decline_tool()) if declines else (finish,)
+        if (declines, strict_rules) not in self._tools:
+            self._tools[declines, strict_rules] = self._finishing_tools(declines, strict_rules)
+        tools = self._tools[declines, strict_rules]
         if not revises:
             return tools
         from lastcall.contract.revision import revise_tool  # noqa: PLC0415 -- most runs keep no draft
 
         return (*tools, revise_tool(strict_rules))
+
+    def _finishing_tools(self, declines: bool, strict_rules: str) -> tuple[ToolDefinition, ...]:
+        strict = None if strict_rules == "none" else self.strict(strict_rules)
+        strict_schema = strict.value if isinstance(strict, StrictSchema) else None
+        finish = finish_tool(self.wire_schema, notes=self._notes, strict_schema=strict_schema)
+        return (finish, decline_tool()) if declines else (finish,)
 
     @property
     def _notes(self) -> str:
@@ -197,7 +204,8 @@ class Contract:
             if names is not None:
                 other = self._plain = copy(self)
                 other.wire_schema = names.schema
-                other._names, other._strict, other._plain = names, {}, other  # noqa: SLF001 -- a copy of its own
+                other._names, other._plain = names, other  # noqa: SLF001 -- a copy of its own
+                other._strict, other._tools = {}, {}  # noqa: SLF001
         return self._plain
 
     def in_callers_view(self, value: JsonValue) -> JsonValue:

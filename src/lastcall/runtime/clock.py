@@ -11,6 +11,8 @@ import anyio
 class SystemClock:
     """Time of this machine."""
 
+    __slots__ = ()
+
     def wall(self) -> float:
         """Seconds since the epoch."""
         return time.time()
@@ -22,6 +24,9 @@ class SystemClock:
     async def sleep_until(self, monotonic: float) -> None:
         """Wait until `monotonic` shows this."""
         await anyio.sleep(max(0.0, monotonic - time.monotonic()))
+
+
+SYSTEM_CLOCK = SystemClock()
 
 
 def new_uuid() -> str:

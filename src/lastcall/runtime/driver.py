@@ -129,6 +129,7 @@ class Driver:
                 self._tasks = tasks
                 self._start_deadline()
                 await self._take(first)
+                del first  # its records are in the journal; a long run need not hold them
                 while self.state.outcome is None:
                     event = await inbox.take()
                     running = self.state.running

@@ -34,6 +34,7 @@ from lastcall.wire.json import encode_value
 PATIENCE_S: Final = 60.0
 """How long a hook may take that names no time of its own."""
 _OUTPUT_CAP: Final = 1 << 20
+_NOWHERE: Final[frozenset[HookPoint]] = frozenset()
 
 Tell = Callable[[str, Frame], None]
 """Shows a system frame: its subtype and fields."""
@@ -76,6 +77,8 @@ class Hooks:
 
     def points(self, finishing: str | None) -> frozenset[HookPoint]:
         """The points at which the core has to ask; those about calls only as far as they concern the finishing tool."""
+        if not self._rules:
+            return _NOWHERE
         of_calls = {HookPoint.BEFORE_CALL, HookPoint.AFTER_CALL, HookPoint.AFTER_FAILURE}
         return frozenset(
             rule.point

@@ -52,14 +52,10 @@ class ToolKit:
             chosen = choose_tools(offer, wanted, self.permissions, profile=config.profile, finishing=finishing)
         offered = [t for t in client.tools if not self.permissions.denies_tool(t.definition.name)]
         self.toolbox = Toolbox([*chosen, *offered], known=chosen.switched_off) if offered else chosen
-        self._context = ToolContext(
-            workspace=workspace,
-            seen=FilesSeen(),
-            rules=self.permissions,
-            profile=config.profile,
-            images=not sparing,
-            environment=config.environment,
-        )
+        self._workspace = workspace
+        self._images = not sparing
+        self._environment = config.environment
+        self._seen: FilesSeen | None = None
         self._profile: Profile = config.profile
         self._ask = client_gate(client.client) if client.client is not None and client.asks else None
         self._session_id = ""
@@ -84,7 +80,8 @@ class ToolKit:
 
     def forget(self) -> None:
         """What was read is no longer in front of the model: it may be read again."""
-        self._context.seen.clear()
+        if self._seen is not None:
+            self._seen.clear()
 
     def use_hooks(self, hooks: Hooks) -> None:
         """Hooks are asked before and after each call from now on."""
@@ -97,7 +94,7 @@ class ToolKit:
 
     async def run(self, call: ToolCall, scope: anyio.CancelScope) -> ToolResult:
         """The answer to a call (a `ports.RunTool`)."""
-        context = replace(self._context, call_id=call.call_id, idempotency_key=f"{self._session_id}:{call.call_id}")
+        context = self._context(call)
         began = time.monotonic()
         shown = next((tool for tool in self._shown() if tool.name == call.name), None)
         if self._runner is None:  # most runs have no tools
@@ -108,6 +105,20 @@ class ToolKit:
             return result
         call = runner.in_own_names(call)
         return await self._hooks.after(call, result, round((time.monotonic() - began) * 1000))
+
+    def _context(self, call: ToolCall) -> ToolContext:
+        if self._seen is None:
+            self._seen = FilesSeen()
+        return ToolContext(
+            workspace=self._workspace,
+            seen=self._seen,
+            rules=self.permissions,
+            call_id=call.call_id,
+            idempotency_key=f"{self._session_id}:{call.call_id}",
+            profile=self._profile,
+            images=self._images,
+            environment=self._environment,
+        )
 
     async def _pass(self, tool: Tool, arguments: JsonObject, call: ToolCall) -> Allowed | Denied:
         gate = self._gate or self._by_rules

@@ -59,7 +59,7 @@ class AnthropicDecoder:
         self._open: dict[int, _Part] = {}
         self._unclosed: list[_Part] = []  # left open when another block took their index
         self._last_index = -1
-        self._call_ids: set[str] = set()
+        self._call_ids: dict[str, None] = {}  # an empty set is three times the memory
         self._stop_reason: str | None = None
         self._stop_sequence: str | None = None
         self._stop_details: dict[str, Any] | None = None
@@ -237,7 +237,7 @@ class AnthropicDecoder:
         told = text_of(part.head, "id")
         made = not told or told in self._call_ids
         call_id = f"toolu_{self._hearing.mint()}" if made else told
-        self._call_ids.add(call_id)
+        self._call_ids[call_id] = None
         name, limits = text_of(part.head, "name"), self._hearing.limits
         return read_call(CallId(call_id), self.message_id, name, arguments, limits=limits, made_id=made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import time
 from dataclasses import dataclass
@@ -314,3 +315,35 @@ def test_every_public_name_is_there():
     assert dir(lastcall) == sorted(lastcall.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = lastcall.nothing
+
+
+def test_a_run_that_is_over_leaves_nothing_to_the_garbage_collector():
+    """Many runs one after the other hold no more memory than one, and nobody waits for a collection of all of them."""
+
+    @lastcall.tool
+    def look(n: int) -> str:
+        """Looks."""
+        return str(n)
+
+    async def once():
+        model = played({"calls": [{"name": "look", "input": {"n": 1}}]}, {"object": {"total": "x"}}, {"object": GOOD})
+        result = await lastcall.arun("Extract.", output=Invoice, model=model, tools=[look])
+        assert result.ok
+        assert len(result.attempts) == 2
+
+    async def garbage():
+        await once()
+        gc.collect()
+        gc.disable()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        try:
+            await once()
+            gc.collect()
+            kinds = {f"{type(x).__module__}.{type(x).__qualname__}" for x in gc.garbage}
+            return sorted(x for x in kinds if x.startswith("lastcall.") and not x.startswith("lastcall.contract."))
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+
+    assert anyio.run(garbage) == []

@@ -352,3 +352,11 @@ def test_the_later_reference_has_words_of_its_own():
     told = [verdict.problems[0].message for verdict in verdicts if isinstance(verdict, Rejected)]
     words = "must be equal to one of the allowed values"
     assert told == [f'{words}: ["low","high"]', words]
+
+
+def test_the_finishing_tools_of_a_form_are_made_once():
+    made = contract()
+    assert made.finishing_tools(declines=True) is made.finishing_tools(declines=True)
+    assert len(made.finishing_tools(declines=False)) == 1
+    strict = made.finishing_tools(declines=True, strict_rules="openai")
+    assert [tool.strict_schema is None for tool in (strict[0], made.finishing_tools(declines=True)[0])] == [False, True]

@@ -258,3 +258,9 @@ def test_what_is_written_of_an_object_so_far_is_seen_in_the_callers_names():
     (plain,) = mapped.wire_schema["properties"]
     assert mapped.in_callers_view({plain: [1]}) == {"a b": [1]}
     assert contract({"type": "object"}).in_callers_view({"x y": 1}) == {"x y": 1}
+
+
+def test_tools_that_were_shown_before_do_not_keep_the_odd_names():
+    odd = compile_contract(schema_from_value(SCHEMA, profile=Profile.NATIVE))
+    before = odd.finishing_tools(declines=False)[0].input_schema
+    assert odd.with_plain_names().finishing_tools(declines=False)[0].input_schema == contract().wire_schema != before
