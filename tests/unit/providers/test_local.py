@@ -15,7 +15,7 @@ from lastcall.errors import BadConfig, MissingExtra, ModelUnavailable
 from lastcall.nouns.messages import TextBlock
 from lastcall.nouns.request import Choice
 from lastcall.nouns.result import FailureKind, Usage
-from lastcall.nouns.tools import Arguments, ToolCall
+from lastcall.nouns.tools import Arguments, ToolCall, define
 from lastcall.providers import local, local_machine
 from lastcall.providers.local import LocalProvider, LocalSettings, open_local
 from lastcall.providers.local_grammar import call_text
@@ -154,11 +154,13 @@ def test_a_machine_that_cannot_carry_it_is_told_before_the_engine_starts(
 
 def test_closing_the_iterator_closes_the_engines_request(engine: Make) -> None:
     provider, log = engine(FINISHED | {"stall": 30, "piece": 100})
-
+    no_choice = define(
+        "StructuredOutput", "", {"type": "object", "properties": {"n": {"type": "integer"}}}, finishing=True
+    )
     closed = anyio.Path(f"{log}.closed")
 
     async def run() -> None:
-        async with aclosing(provider.stream(asks())) as events:  # type: ignore[type-var]
+        async with aclosing(provider.stream(asks(tools=(no_choice,)))) as events:  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, Progress):
                     break
