@@ -5,7 +5,7 @@ Must not go in here: writing (`batches.parquet`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,9 +33,10 @@ class ParquetRows:
     key_column: str | None = None
     rereadable = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, open_: Callable[[], Any] | None = None) -> None:
+        """`open_` opens what is no path."""
         self.name = str(path)
-        self._path = path
+        self._reopen = open_ or (lambda: path)
         self._parquet = load_pyarrow()
         schema = self._open().schema_arrow
         self.columns: tuple[str, ...] | None = tuple(schema.names)
@@ -69,7 +70,7 @@ class ParquetRows:
 
     def _open(self) -> Any:
         try:
-            return self._parquet.ParquetFile(self._path)
+            return self._parquet.ParquetFile(self._reopen())
         except (OSError, self._arrow_error()) as error:
             said = f"this is no Parquet file that can be read: {_first_line(error)}"
             raise BadInput(said, hint="Check the file, or say --input-format.", where=self.name) from None

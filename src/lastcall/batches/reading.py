@@ -6,13 +6,14 @@ Must not go in here: how a format is read (`json_lines`, `tables`, `parquet_rows
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from lastcall.batches.folders import Folder
 from lastcall.batches.json_lines import JsonLines
 from lastcall.batches.lines import LineFile, Piped
-from lastcall.batches.rows import BadInput, Source
+from lastcall.batches.rows import AnyRow, BadInput, Source
 from lastcall.batches.tables import Table
 
 FORMATS: Final = ("jsonl", "csv", "tsv", "parquet", "folder")
@@ -58,6 +59,45 @@ def open_source(given: str, *, format_: str | None = None, stdin: BinaryIO | Non
 
         return ParquetRows(path)
     return _by_lines(LineFile(path), chosen)
+
+
+def open_lines(
+    name: str, format_: str | None, lines: Callable[[], LineFile | Piped], whole: Callable[[], BinaryIO]
+) -> Source:
+    """The rows of a file that is no path: `lines` opens it for reading once, `whole` for reading anywhere in it.
+
+    Raises `BadInput`, `MissingExtra`.
+    """
+    chosen = format_ or _by_name(Path(name))
+    if chosen == "parquet":
+        from lastcall.batches.parquet_rows import ParquetRows  # noqa: PLC0415 -- optional: pyarrow
+
+        return ParquetRows(Path(name), whole)
+    if chosen == "folder":
+        raise BadInput("a folder of texts has to be on this machine", hint="Give files of rows.", where=name)
+    return Reopened(name, lambda: _by_lines(lines(), chosen))
+
+
+class Reopened:
+    """A source that can be read again because it is opened again (`batches.rows.Source`)."""
+
+    rereadable = True
+
+    def __init__(self, name: str, open_: Callable[[], Source]) -> None:
+        self.name = name
+        self._open = open_
+        self._first: Source | None = open_()
+        self.columns = self._first.columns
+        self.key_column = self._first.key_column
+        self.not_text = self._first.not_text
+
+    def close(self) -> None:
+        """Files keep nobody waiting."""
+
+    def rows(self) -> Iterator[AnyRow]:
+        """The rows, from the beginning."""
+        source, self._first = self._first or self._open(), None
+        return source.rows()
 
 
 def _by_name(path: Path) -> str:

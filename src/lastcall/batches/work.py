@@ -23,7 +23,7 @@ from lastcall.batches.running import Ran, RowRunner
 from lastcall.batches.tally import Tally
 from lastcall.batches.template import CannotRender
 from lastcall.errors import JournalError
-from lastcall.nouns.result import Cancelled, Signal, TerminalResult
+from lastcall.nouns.result import Cancelled, Signal
 from lastcall.runtime.clock import SystemClock
 from lastcall.runtime.ports import Clock
 
@@ -55,6 +55,32 @@ Deliver = Callable[[Done], Awaitable[None]]
 
 async def to_nobody(done: Done) -> None:
     """The record is in the output."""
+
+
+class RowEnd(Struct, frozen=True):
+    """How a row ended: `done` with its record, or without one.
+
+    Then a limit of the batch ended its run (`ran`), or no other row can succeed either (`halt`).
+    """
+
+    done: Done | None
+    ran: Ran | None = None
+    halt: Halt | None = None
+
+
+async def end_row(runner: RowRunner, row: AnyRow, left: Left, made_by: MadeBy, own_limits: Left) -> RowEnd:
+    """A row to its end. `left` is what the batch's limits leave for it, `own_limits` are those of each single run."""
+    if isinstance(row, BadRow):
+        return RowEnd(Done(row, record_of_bad(row, row.problem, made_by)))
+    try:
+        ran = await runner.run(row, left)
+    except CannotRender as error:
+        return RowEnd(Done(row, record_of_bad(row, str(error), made_by)))
+    outcome = ran.result.outcome
+    halt = ends_all(outcome)
+    if halt is not None or is_limit_of_batch(outcome, left, own_limits) or isinstance(outcome, Cancelled):
+        return RowEnd(None, ran, halt)
+    return RowEnd(Done(row, record_of(row, ran.result, made_by), ran))
 
 
 class BatchWork:
@@ -164,26 +190,12 @@ class BatchWork:
 
     async def _record(self, row: AnyRow) -> Done | None:
         """The row's record; `None` for a row that is left for the next sitting."""
-        if isinstance(row, BadRow):
-            return Done(row, record_of_bad(row, row.problem, self._made_by))
-        left = self._left()
-        try:
-            ran = await self._runner.run(row, left)
-        except CannotRender as error:
-            return Done(row, record_of_bad(row, str(error), self._made_by))
-        if self._is_left(ran.result, left):
-            self._lose(ran)
-            return None
-        return Done(row, record_of(row, ran.result, self._made_by), ran)
-
-    def _is_left(self, result: TerminalResult, left: Left) -> bool:
-        """Whether the row is not done, because the batch ended its run or none can succeed."""
-        outcome = result.outcome
-        halt = ends_all(outcome)
-        if halt is not None:
-            self.stop(halt)
-            return True
-        return is_limit_of_batch(outcome, left, self._own_limits) or isinstance(outcome, Cancelled)
+        ended = await end_row(self._runner, row, self._left(), self._made_by, self._own_limits)
+        if ended.halt is not None:
+            self.stop(ended.halt)
+        if ended.done is None:
+            self._lose(ended.ran)
+        return ended.done
 
     def _left(self) -> Left:
         return self._bounds.left(self.tally, *self._spent_before, self._clock.monotonic())

@@ -15,6 +15,7 @@ from lastcall.cli.batch_open import BatchWish
 from lastcall.cli.batch_run import run_batch
 from lastcall.cli.batch_via import VIAS
 
+ENGINES: Final = ("local", "ray")
 FORMATS: Final = ("jsonl", "csv", "tsv", "parquet", "folder")
 RETRIABLE: Final = ("declined", "gave_up", "out_of_attempts", "retracted", "stopped", "failed", "answered")
 _FORWARDED: Final = (
@@ -79,6 +80,8 @@ _FORWARDED: Final = (
 @click.option("--force", is_flag=True, help="Go on although prompt, contract or model are others than before.")
 @click.option("--concurrency", type=click.IntRange(1, 50_000), help="The most requests at once (default 64; local: 1).")
 @click.option("--via", type=click.Choice(VIAS), default=VIAS[0], help="One by one, or the service's batch API.")
+@click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help="This process, or a cluster with Ray.")
+@click.option("--workers", default="1:2", metavar="N", help="With --engine ray: so many workers, or LEAST:MOST.")
 @click.option("--max-budget-usd", metavar="AMOUNT", help="US dollars for the whole batch, earlier sittings included.")
 @click.option("--max-budget-tokens", metavar="N", help="Tokens for the whole batch, earlier sittings included.")
 @click.option("--max-failures", type=click.IntRange(min=1), help="Stop when so many rows have failed.")
@@ -107,11 +110,17 @@ def batch(**given: Any) -> int:
         force=given["force"],
         concurrency=given["concurrency"],
         via=given["via"],
+        engine=given["engine"],
+        workers=given["workers"],
         max_failures=given["max_failures"],
         report=given["report"],
         as_json=given["as_json"],
         quiet=given["quiet"],
     )
+    if wish.engine == "ray":
+        from lastcall.cli.batch_ray import run_ray_batch  # noqa: PLC0415 -- an extra, when asked for
+
+        return run_ray_batch(wish, dict(os.environ))
     return run_batch(wish, dict(os.environ))
 
 

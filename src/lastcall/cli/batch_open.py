@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from lastcall.batches.bounds import Bounds
-from lastcall.batches.output import RecordFile
 from lastcall.batches.pacing import ROWS_AT_ONCE, Pace
 from lastcall.batches.plan import Plan, SchemaColumn, check_columns, make_plan
 from lastcall.batches.provider_batch import ROWS_AT_ONCE as ROWS_IN_A_ROUND
 from lastcall.batches.reading import STDIN, open_source
+from lastcall.batches.records import MadeBy
 from lastcall.batches.rows import Source
 from lastcall.batches.template import PromptTemplate
 from lastcall.cli.args import Args, parse
@@ -57,6 +57,10 @@ class BatchWish(Struct, frozen=True):
     via: str = "requests"
     max_failures: int | None = None
     report: str | None = None
+    engine: str = "local"
+    workers: str = "1:2"
+    is_carried: bool = False
+    """`prompt` is the template itself, whatever it begins with, and the files that were named are elsewhere."""
     as_json: bool = False
     quiet: bool = False
 
@@ -73,32 +77,56 @@ class Opened(Struct, frozen=True):
     rows_at_once: int
 
 
+class Asking(Struct, frozen=True):
+    """What is asked of every row, who answers, and the limits of the whole."""
+
+    plan: Plan
+    provider: Provider
+    bounds: Bounds
+
+
 def open_batch(wish: BatchWish, environment: Mapping[str, str], notes: Notes) -> Opened:
     """Raises `UsageError`."""
-    args = parse(["-p", *wish.flags])
-    _demand_possible(wish, args)
-    config = resolve(args, environment, Profile.NATIVE, Stdin(), notes.say)
-    bounds = Bounds(config.max_budget_usd, wish.max_failures, config.deadline_s, config.max_budget_tokens)
-    config = _for_rows(config, wish.via)
-    template = PromptTemplate(_template_text(wish.prompt))
-    contract = _contract(wish, args, config)
-    for line in contract.warnings if isinstance(contract, Contract) else ():
-        notes.say(line)
-    stdin = sys.stdin.buffer if sys.stdin is not None and not sys.stdin.isatty() else None
-    source = open_source(wish.input, format_=wish.input_format, stdin=stdin)
     pace, flow = _pace(wish)
-    provider = open_provider(config, flow=flow, shares_prefix=True)
+    asking = open_asking(wish, environment, notes.say, flow)
+    provider, plan = asking.provider, asking.plan
     if wish.via == PROVIDER_BATCH:
         demand_batch_api(provider)
     is_local = provider.deployment.provider == "local"
     if is_local and wish.concurrency is None:
         pace = Pace(1)  # one engine, one row at a time; it asks no flow
-    if is_local and config.model is None:
+    if is_local and plan.config.model is None:
         notes.say("lastcall: no model is named and no provider configured: the embedded model answers.")
-    plan = make_plan(template, contract, config, provider.deployment.model)
+    stdin = sys.stdin.buffer if sys.stdin is not None and not sys.stdin.isatty() else None
+    source = open_source(wish.input, format_=wish.input_format, stdin=stdin)
     key = wish.key or source.key_column
     check_columns(source, plan, key)
-    return Opened(plan, provider, pace, source, key, bounds, pace.ceiling)
+    return Opened(plan, provider, pace, source, key, asking.bounds, pace.ceiling)
+
+
+def open_asking(wish: BatchWish, environment: Mapping[str, str], say: Callable[[str], None], flow: Flow) -> Asking:
+    """What is asked of every row, and who answers; requests pass `flow`. Raises `UsageError`."""
+    args = parse(["-p", *wish.flags])
+    _demand_possible(wish, args)
+    config = resolve(args, environment, Profile.NATIVE, Stdin(), say)
+    bounds = Bounds(config.max_budget_usd, wish.max_failures, config.deadline_s, config.max_budget_tokens)
+    config = _for_rows(config, wish.via)
+    template = PromptTemplate(wish.prompt if wish.is_carried else _template_text(wish.prompt))
+    contract = _contract(wish, args, config)
+    for line in contract.warnings if isinstance(contract, Contract) else ():
+        say(line)
+    provider = open_provider(config, flow=flow, shares_prefix=True)
+    return Asking(make_plan(template, contract, config, provider.deployment.model), provider, bounds)
+
+
+def portable(wish: BatchWish, asking: Asking) -> BatchWish:
+    """The same wish without files of this machine, for another one. The digests of the two may differ."""
+    flags, contract = list(wish.flags), asking.plan.contract
+    at = flags.index("--json-schema") + 1 if "--json-schema" in flags else None
+    if at is not None and flags[at].startswith("@") and isinstance(contract, Contract):
+        flags[at] = contract.schema.text
+    prompt = _template_text(wish.prompt)
+    return replace(wish, flags=flags, prompt=prompt, is_carried=True, report=None, input="", output="")
 
 
 def _pace(wish: BatchWish) -> tuple[Pace, Flow]:
@@ -183,9 +211,9 @@ def _contract(wish: BatchWish, args: Args, config: RunConfig) -> Contract | Sche
     return SchemaColumn(wish.schema_column or "", compile_)
 
 
-def demand_same(wish: BatchWish, file: RecordFile, plan: Plan) -> None:
+def demand_same(wish: BatchWish, origins: Sequence[MadeBy], plan: Plan, where: str) -> None:
     """Ask, or refuse where nobody can be asked, when the records so far came from something else. Raises `BadConfig`."""
-    changed = plan.made_by.changes_since(file.origins)
+    changed = plan.made_by.changes_since(origins)
     if not changed or wish.force:
         return
     said = f"{' and '.join(changed)} changed since the records in the output were made"
@@ -195,4 +223,4 @@ def demand_same(wish: BatchWish, file: RecordFile, plan: Plan) -> None:
         if click.confirm(f"lastcall: {said}. Go on with the rows that are missing?", err=True):
             return
     hint = "Name another output, or add --force to go on with the rows that are missing."
-    raise BadConfig(said, hint=hint, where=file.path)
+    raise BadConfig(said, hint=hint, where=where)

@@ -6,6 +6,7 @@ Must not go in here: opening and checking (`cli.batch_open`), the loop (`batches
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from decimal import Decimal
@@ -59,7 +60,7 @@ def run_batch(wish: BatchWish, environment: Mapping[str, str]) -> int:
     checkpoint = _checkpoint(wish)
     looked = _look(opened, notes)
     with open_output(checkpoint) as file:
-        demand_same(wish, file, opened.plan)
+        demand_same(wish, file.origins, opened.plan, file.path)
         file.begin(wish.retry)
         _tell_before(file, looked, notes)
         tally = Tally(total=looked.total if looked is not None else None)
@@ -67,11 +68,11 @@ def run_batch(wish: BatchWish, environment: Mapping[str, str]) -> int:
             halt = anyio.run(_sitting, wish, opened, file, tally, backend_options=loop_options(environment))
         except BaseExceptionGroup as group:
             return _fault(alone(group), environment, notes)
-        _tell_after(file, tally, halt, notes)
+        tell_after(file.kept, tally, halt, notes)
         _write_views(wish, file)
         if wish.as_json:
             say(summary_value(tally, file.kept, halt))
-        return _code(file, tally, halt)
+        return exit_code(file.kept, tally, halt)
 
 
 def _fault(error: BaseException, environment: Mapping[str, str], notes: Notes) -> int:
@@ -175,20 +176,22 @@ def _write_views(wish: BatchWish, file: RecordFile) -> None:
         write_report_page(wish.report, file.records(), title=wish.output)
 
 
-def _tell_after(file: RecordFile, tally: Tally, halt: Halt | None, notes: Notes) -> None:
+def tell_after(kept: Counter[str], tally: Tally, halt: Halt | None, notes: Notes) -> None:
+    """What there is to say when a sitting is over; `kept` are the outcomes of earlier ones."""
     if halt is not None:
         notes.error(f"lastcall: {halt.words}")
     if halt is not None or tally.left:
         missing = tally.remaining
         rows = "Rows without a record" if missing is None else f"{missing} rows have no record: they"
         notes.say(f"lastcall: {rows} are done when the same command is run again")
-    failed = {outcome for outcome in file.kept + tally.outcomes if outcome not in GOOD}
+    failed = {outcome for outcome in kept + tally.outcomes if outcome not in GOOD}
     again = sorted(failed - {BAD_ROW})
     if halt is None and again:
         notes.say(f"lastcall: to do the failed rows again, add --retry {','.join(again)}")
 
 
-def _code(file: RecordFile, tally: Tally, halt: Halt | None) -> int:
+def exit_code(kept: Counter[str], tally: Tally, halt: Halt | None) -> int:
+    """The exit code of a sitting; `kept` are the outcomes of earlier ones."""
     if halt is not None:
         return _CODES[halt.why]
-    return 0 if all(outcome in GOOD for outcome in file.kept + tally.outcomes) else _SOME_FAILED
+    return 0 if all(outcome in GOOD for outcome in kept + tally.outcomes) else _SOME_FAILED

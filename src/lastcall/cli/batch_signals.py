@@ -11,10 +11,10 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from lastcall.batches.bounds import Halt, Why
-from lastcall.batches.work import BatchWork
+from lastcall.batches.tally import Tally
 from lastcall.cli.run import AGAIN_S
 from lastcall.nouns.result import Signal
 
@@ -24,8 +24,22 @@ _SIGNALS: Final = {
 }
 
 
+class Stoppable(Protocol):
+    """A sitting as signals reach it (`batches.work.BatchWork`)."""
+
+    tally: Tally
+
+    def stop(self, halt: Halt) -> None:
+        """Begin no further row."""
+        ...
+
+    def interrupt(self, signal: Signal) -> None:
+        """End the rows under way too."""
+        ...
+
+
 @contextmanager
-def heard_signals(work: BatchWork, note: Callable[[str], None]) -> Iterator[None]:
+def heard_signals(work: Stoppable, note: Callable[[str], None]) -> Iterator[None]:
     """SIGINT and SIGTERM stop the batch, the second one ends the rows under way, the third one the process.
 
     Signals closer together than a second are one. Use it inside the event loop.
@@ -50,7 +64,7 @@ def heard_signals(work: BatchWork, note: Callable[[str], None]) -> Iterator[None
             signal.signal(number, handler)
 
 
-def _act(work: BatchWork, note: Callable[[str], None], number: signal.Signals, times: int) -> None:
+def _act(work: Stoppable, note: Callable[[str], None], number: signal.Signals, times: int) -> None:
     why, ending, words = _SIGNALS[number]
     if times == 1:
         work.stop(Halt(why, words))
