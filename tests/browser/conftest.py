@@ -32,8 +32,9 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """A browser for the tests of one file: while its library runs, the thread counts as running an event loop."""
     path = program("chromium")
     from playwright.sync_api import sync_playwright
 
