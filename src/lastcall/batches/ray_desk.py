@@ -72,7 +72,7 @@ class Progress(Struct, frozen=True):
 
 
 class Desk:
-    """One sitting's desk. `open_` opens the output, `concurrency` is the most requests at once on the whole cluster."""
+    """One sitting's desk. `open_` opens the output, `concurrency` bounds rows and requests on the whole cluster."""
 
     def __init__(
         self, open_: Callable[[], Parts], bounds: Bounds, concurrency: int, *, clock: Clock | None = None
@@ -80,6 +80,7 @@ class Desk:
         self._open = open_
         self._bounds = bounds
         self._clock = clock or SystemClock()
+        self._concurrency = concurrency
         self._pace = Pace(concurrency)
         self._tally = Tally(started_at=self._clock.monotonic())
         self._halt: Halt | None = None
@@ -165,7 +166,8 @@ class Desk:
             if halt is not None:
                 await self.stop(halt)
                 return Begun(Verdict.HALTED)
-            if self._bounds.may_begin(self._tally, usd, tokens):
+            has_place = self._tally.running < self._concurrency or key in self._rows
+            if has_place and self._bounds.may_begin(self._tally, usd, tokens):
                 self._hold(worker, key)
                 return Begun(Verdict.GO, self._bounds.left(self._tally, usd, tokens, now))
             await self._changed.wait()

@@ -34,11 +34,11 @@ from lastcall.errors import JournalError, LastcallError, MissingExtra
 from lastcall.runtime.clock import new_uuid
 
 _ASKED_AT_ONCE: Final = 1000
-_BLOCKS_OF_A_WORKER: Final = 4
-"""Blocks that a worker has at once, so that the last row of one does not hold back the next."""
+_CALLS_OF_A_WORKER: Final = 4
+"""Calls of a worker at once (as Ray Data's own default is), so that the last row of one does not hold back the next."""
 _NODE: Final = "ray.io/node-id"
 """The label that Ray gives each node."""
-_LARGEST_BLOCK: Final = 64
+_LARGEST_CALL: Final = 64
 _CPUS_OF_A_WORKER: Final = 0.5
 """It waits for a service most of the time."""
 
@@ -197,23 +197,23 @@ class Cluster:
     def _dataset(self) -> Any:
         job, data = self._job, self._ray.data
         least, most = job.workers
-        read = partial(_blocks, job.open_source, job.key, self._desk, self._block_size())
+        read = partial(_blocks, job.open_source, job.key, self._desk)
         rows = data.read_datasource(
             _datasource(data, read), override_num_blocks=1, label_selector={_NODE: self._node()}
         )
         return rows.map_batches(
             _actor_class(),
-            batch_size=None,
+            batch_size=self._rows_of_a_call(),
             fn_constructor_args=(self._desk, job.equip, job.made_by),
             compute=data.ActorPoolStrategy(
-                min_size=least, max_size=most, max_tasks_in_flight_per_actor=_BLOCKS_OF_A_WORKER
+                min_size=least, max_size=most, max_tasks_in_flight_per_actor=_CALLS_OF_A_WORKER
             ),
             num_cpus=_CPUS_OF_A_WORKER,
         )
 
-    def _block_size(self) -> int:
-        """Rows of a block: small enough that all workers together have as many under way as there may be requests."""
-        return max(1, min(_LARGEST_BLOCK, self._job.concurrency // (_BLOCKS_OF_A_WORKER * self._job.workers[1])))
+    def _rows_of_a_call(self) -> int:
+        """So few that all workers together have no more rows than may be under way: the others wait in Ray."""
+        return max(1, min(_LARGEST_CALL, self._job.concurrency // (_CALLS_OF_A_WORKER * self._job.workers[1])))
 
 
 def _tell(loop: asyncio.AbstractEventLoop, over: asyncio.Future[None], error: BaseException | None) -> None:
@@ -285,8 +285,8 @@ def _datasource(data: Any, read: Callable[[], Iterator[Any]]) -> Any:
     return Rows()
 
 
-def _blocks(open_source: Callable[[], Source], key: str | None, desk: Any, size: int) -> Iterator[Any]:
-    """The rows without a record, in blocks of a few."""
+def _blocks(open_source: Callable[[], Source], key: str | None, desk: Any) -> Iterator[Any]:
+    """The rows without a record."""
     import pyarrow as pa  # noqa: PLC0415 -- an extra
     import ray  # noqa: PLC0415 -- an extra
 
@@ -296,8 +296,8 @@ def _blocks(open_source: Callable[[], Source], key: str | None, desk: Any, size:
         if wanted is None:
             return
         packed = [pack(row) for row, is_wanted in zip(some, wanted, strict=True) if is_wanted]
-        for at in range(0, len(packed), size):
-            yield pa.table({"row": pa.array(packed[at : at + size], pa.binary())})
+        if packed:
+            yield pa.table({"row": pa.array(packed, pa.binary())})
 
 
 def _actor_class() -> Any:
