@@ -20,16 +20,12 @@ WINDOW_FULL: Final = "model_context_window_exceeded"
 _CHARS_PER_TOKEN: Final = 3
 """Of text in English and code there are about four; what is not known is rather taken to be too long."""
 _FIGURES: Final = (
-    re.compile(r"(?P<asked>\d[\d,]{0,11}) tokens? ?> ?(?P<most>\d[\d,]{0,11})"),
-    re.compile(r"(?P<asked>\d[\d,]{0,11}) tokens?, and [a-z ]{1,40} takes (?P<most>\d[\d,]{0,11})"),
-    re.compile(
-        r"maximum context length is (?P<most>\d[\d,]{0,11}) tokens.{0,80}?(?P<asked>\d[\d,]{0,11}) tokens", re.DOTALL
-    ),
-    re.compile(
-        r"request \((?P<asked>\d[\d,]{0,11}) tokens\) exceeds the available context size \((?P<most>\d[\d,]{0,11})"
-    ),
+    r"(?P<asked>\d[\d,]{0,11}) tokens? ?> ?(?P<most>\d[\d,]{0,11})",
+    r"(?P<asked>\d[\d,]{0,11}) tokens?, and [a-z ]{1,40} takes (?P<most>\d[\d,]{0,11})",
+    r"(?s)maximum context length is (?P<most>\d[\d,]{0,11}) tokens.{0,80}?(?P<asked>\d[\d,]{0,11}) tokens",
+    r"request \((?P<asked>\d[\d,]{0,11}) tokens\) exceeds the available context size \((?P<most>\d[\d,]{0,11})",
 )
-"""How services say it: so many tokens were asked for, and so many fit."""
+"""How services say it: so many tokens were asked for, and so many fit. Compiled by whoever meets such a refusal."""
 
 
 def outgrown(state: RunState) -> bool:
@@ -50,7 +46,7 @@ def outgrown(state: RunState) -> bool:
 def refused_size(state: RunState, failure: Failed) -> int:
     """The size (characters) that the window does not hold, after it refused this history."""
     size = history_size(state.messages)
-    figures = next(filter(None, (figure.search(failure.detail) for figure in _FIGURES)), None)
+    figures = next(filter(None, (re.search(figure, failure.detail) for figure in _FIGURES)), None)
     if figures is None:
         return size
     asked, most = (int(figures[name].replace(",", "")) for name in ("asked", "most"))

@@ -24,7 +24,6 @@ from lastcall.errors import BadConfig
 from lastcall.journal.load import load
 from lastcall.journal.sessions import Sessions
 from lastcall.journal.store import Journal, MemoryJournal, reopen_journal
-from lastcall.journal.transcripts import find_transcript, latest_transcript, load_transcript
 from lastcall.nouns.ids import SessionId, Uuid
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.result import Cancelled, RunWarning, Signal, VerdictKind
@@ -216,6 +215,10 @@ def _demand_id(config: RunConfig) -> None:
 
 def _earlier(config: RunConfig, sessions: Sessions) -> _Earlier | None:
     """The session to go on with; `None` for a new one. Raises `BadConfig`."""
+    if config.resume is None and not config.continue_latest:
+        return None
+    from lastcall.journal.transcripts import find_transcript, load_transcript  # noqa: PLC0415 -- not for a new session
+
     home = config.environment.get("HOME", "")
     if config.resume is not None:
         if config.profile is Profile.COMPAT:
@@ -228,13 +231,13 @@ def _earlier(config: RunConfig, sessions: Sessions) -> _Earlier | None:
         if transcript is not None:
             return _Earlier(config.resume, "", load_transcript(transcript))
         raise BadConfig(f"No conversation found with session ID: {config.resume}")
-    if config.continue_latest:
-        return _latest(config, sessions, home)
-    return None
+    return _latest(config, sessions, home)
 
 
 def _latest(config: RunConfig, sessions: Sessions, home: str) -> _Earlier | None:
     """The newest of this directory; the reference begins anew where there is none."""
+    from lastcall.journal.transcripts import latest_transcript, load_transcript  # noqa: PLC0415 -- see above
+
     ours = sessions.latest(config.cwd)
     theirs = latest_transcript(home, config.cwd)
     if theirs is not None and (ours is None or theirs.changed_at > ours.changed_at):

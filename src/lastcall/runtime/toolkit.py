@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import anyio
 from msgspec.structs import replace
@@ -24,9 +25,11 @@ from lastcall.tools.builtin import NO_TOOLS, builtin_tools, choose_tools
 from lastcall.tools.gates import Allowed, Denied, Gate, permission_gate
 from lastcall.tools.paths import Workspace
 from lastcall.tools.permissions import Permissions, parse_mode, parse_rules
-from lastcall.tools.running import Runner
 from lastcall.tools.sandbox import open_sandbox
 from lastcall.tools.seen import FilesSeen
+
+if TYPE_CHECKING:
+    from lastcall.tools.running import Runner
 
 
 class ToolKit:
@@ -97,7 +100,9 @@ class ToolKit:
         context = self._context(call)
         began = time.monotonic()
         shown = next((tool for tool in self._shown() if tool.name == call.name), None)
-        if self._runner is None:  # most runs have no tools
+        if self._runner is None:
+            from lastcall.tools.running import Runner  # noqa: PLC0415 -- a run without tools needs none of it
+
             self._runner = Runner(self.toolbox, self._pass, profile=self._profile, finishing=self._finishing)
         runner = self._runner
         result = await runner.run(call, context, scope=scope, shown=shown)
