@@ -77,7 +77,7 @@ class RawServer:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         reply = self._replies[min(len(self.requests), len(self._replies) - 1)]
-        self.requests.append((head[0].split(" ")[1], headers, json.loads(body)))
+        self.requests.append((head[0].split(" ")[1], headers, json.loads(body or b"null")))
         for step in reply:
             if step == HOLD:
                 await asyncio.sleep(60)
