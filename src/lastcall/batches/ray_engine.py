@@ -212,8 +212,8 @@ class Cluster:
         )
 
     def _rows_of_a_call(self) -> int:
-        """So few that all workers together have no more rows than may be under way: the others wait in Ray."""
-        return max(1, min(_LARGEST_CALL, self._job.concurrency // (_CALLS_OF_A_WORKER * self._job.workers[1])))
+        """Somewhat more, over all calls of all workers, than may be under way: some always wait for a record to be kept."""
+        return max(1, min(_LARGEST_CALL, self._job.concurrency // self._job.workers[1]))
 
 
 def _tell(loop: asyncio.AbstractEventLoop, over: asyncio.Future[None], error: BaseException | None) -> None:
