@@ -30,7 +30,7 @@ def environment(kind: str, peer: EngineProcess) -> dict[str, str]:
 
 @pytest.fixture(params=["openai", "anthropic"])
 def provider(request: pytest.FixtureRequest, peer: EngineProcess, portal: BlockingPortal) -> Iterator[Provider]:
-    settings = ModelSettings(max_tokens=24, temperature=0.0, max_retries=0)
+    settings = ModelSettings(max_tokens=24, temperature=0.0, max_retries=2)  # the engine may close a kept connection
     made = choose_provider(f"{request.param}:small", environment(request.param, peer), settings)
     yield made
     portal.call(made.aclose)
