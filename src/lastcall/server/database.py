@@ -207,6 +207,8 @@ class Postgres:
         """A connection."""
         try:
             connection = self._library.connect(self._url, autocommit=True, connect_timeout=_WAIT_S)
+            # a process that was stopped in the middle of a transaction must not keep others from its runs
+            connection.execute("SET idle_in_transaction_session_timeout = '5s'")
             connection.execute(f"SET lock_timeout = '{_WAIT_S}s'")
         except self._library.Error as error:
             first = next(iter(str(error).strip().splitlines()), "")
