@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Final
 
-from lastcall.contract.jsc_words import parse_error
 from lastcall.contract.json_text import JsonFault, Numbers, excerpt, read_json, write_json
 from lastcall.errors import LastcallBug, NotASchema, SchemaNotAnObject, SchemaNotJson, SchemaTooBig
 from lastcall.nouns.json import JsonValue
@@ -81,6 +80,8 @@ def _unreadable(text: str, fault: JsonFault, *, compat: bool, where: str) -> Sch
     if compat:
         if big:
             return SchemaTooBig(_TOO_LARGE)
+        from lastcall.contract.jsc_words import parse_error  # noqa: PLC0415 -- only for what is no JSON
+
         return SchemaNotJson(f"--json-schema is not valid JSON: JSON Parse error: {parse_error(text)}")
     if fault.cause is UnreadableCause.TOO_LONG:
         return SchemaTooBig(f"The schema is longer than {MAX_SCHEMA_BYTES} bytes.", where=where)

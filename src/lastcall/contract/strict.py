@@ -16,8 +16,6 @@ from typing import Any, Final
 
 from lastcall.contract.json_text import write_json
 from lastcall.contract.strict_closed import ClosedRules, closed_schema
-from lastcall.contract.strict_grammar import grammar_schema
-from lastcall.contract.strict_reference import reference_schema
 from lastcall.contract.strict_terms import Unfit
 from lastcall.contract.wrapping import wrap_root
 from lastcall.errors import LastcallBug
@@ -77,9 +75,21 @@ def to_strict(schema: OutputSchema, rules: str) -> StrictSchema | NotStrict:
     return StrictSchema(write_json(value, numbers="exact"), value)
 
 
+def _for_the_reference(root: JsonObject) -> dict[str, Any]:
+    from lastcall.contract.strict_reference import reference_schema  # noqa: PLC0415 -- one set of rules to a run
+
+    return reference_schema(root, REFERENCE)
+
+
+def _for_a_grammar(root: JsonObject) -> dict[str, Any]:
+    from lastcall.contract.strict_grammar import grammar_schema  # noqa: PLC0415 -- a millisecond for a local model alone
+
+    return grammar_schema(root)
+
+
 _CONVERTERS: Final[dict[str, Callable[[JsonObject], dict[str, Any]]]] = {
-    "reference": lambda root: reference_schema(root, REFERENCE),
+    "reference": _for_the_reference,
     "anthropic": lambda root: closed_schema(root, ANTHROPIC),
     "openai": lambda root: closed_schema(root, OPENAI),
-    "grammar": grammar_schema,
+    "grammar": _for_a_grammar,
 }

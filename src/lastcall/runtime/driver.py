@@ -48,7 +48,6 @@ from lastcall.nouns.ids import RunId, Uuid
 from lastcall.nouns.messages import UserBlock
 from lastcall.nouns.result import CheckVerdict, Failed, FailureKind, Limit, Signal, TerminalResult
 from lastcall.providers import Provider
-from lastcall.runtime.finish import finish
 from lastcall.runtime.inbox import Inbox
 from lastcall.runtime.judging import PATIENCE_S, decide_aside, runs_foreign_code
 from lastcall.runtime.limits import Deadline
@@ -142,6 +141,8 @@ class Driver:
             self._inbox = self._tasks = None
             self._request = None
             self._calls.clear()
+        from lastcall.runtime.finish import finish  # noqa: PLC0415 -- not before the first request
+
         took = self._ports.clock.monotonic() - self._started
         seal = self._ports.journal.seal()
         result = finish(self.state, duration_ms=round(took * 1000), interrupted_calls=bool(running), journal=seal)

@@ -24,7 +24,6 @@ from lastcall.nouns.profile import Profile, Reference
 from lastcall.nouns.result import Attempt
 from lastcall.nouns.tools import Halt, ToolCall, ToolResult
 from lastcall.runtime.client import Client, ClientGone
-from lastcall.runtime.commands import Finished, NotStarted, TimedOut, run_command
 from lastcall.tools import Tool
 from lastcall.tools.gates import Allowed, DenialKind, Denied, Gate
 from lastcall.wire.frames import Frame, input_value, plain_value
@@ -209,6 +208,8 @@ class Hooks:
         return Answer("", value=value)
 
     async def _run(self, hook: CommandHook, about: Frame) -> Answer:
+        from lastcall.runtime.commands import Finished, NotStarted, TimedOut, run_command  # noqa: PLC0415 -- few have hooks
+
         ran = await run_command(
             ("/bin/sh", "-c", hook.command),
             encode_value(about) + b"\n",

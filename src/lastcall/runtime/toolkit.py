@@ -16,7 +16,6 @@ from lastcall.contract.finishing_tools import DECLINE, FINISH
 from lastcall.nouns.json import JsonObject
 from lastcall.nouns.profile import Profile
 from lastcall.nouns.tools import ToolCall, ToolDefinition, ToolResult
-from lastcall.runtime.asking import client_gate
 from lastcall.runtime.client import NOBODY, ClientSide
 from lastcall.runtime.config import RunConfig
 from lastcall.runtime.hooks import Hooks
@@ -60,7 +59,11 @@ class ToolKit:
         self._environment = config.environment
         self._seen: FilesSeen | None = None
         self._profile: Profile = config.profile
-        self._ask = client_gate(client.client) if client.client is not None and client.asks else None
+        self._ask: Gate | None = None
+        if client.client is not None and client.asks:
+            from lastcall.runtime.asking import client_gate  # noqa: PLC0415 -- most runs have no client
+
+            self._ask = client_gate(client.client)
         self._session_id = ""
         self._hooks: Hooks | None = None
         self._finishing = finishing
