@@ -150,7 +150,7 @@ class Bench:
 
     def turns_cost(self) -> list[Row]:
         lengths = (1, 50, 200) if self.quick else (1, 10, 50, 200)
-        rows, totals = [], dict[int, dict[str, float]]()
+        rows, totals = [], dict[int, dict[str, list[float]]]()
         for turns in lengths:
             runs = max(1, 60 // turns)
 
@@ -158,12 +158,12 @@ class Bench:
                 took = self.drive(contestant, f"turns-{turns}", 0, runs, 1)
                 if took is None:
                     return None
-                totals.setdefault(turns, {})[contestant] = took["cpu_s"] / runs
+                totals.setdefault(turns, {}).setdefault(contestant, []).append(took["cpu_s"] / runs)
                 return float(took["cpu_s"] / runs)
 
             rows.append(self.race(f"a run of {turns} tool turns", a_run, milliseconds, 4.0))
         grown = {
-            who: math.log(totals[200][who] / totals[50][who]) / math.log(201 / 51)
+            who: math.log(statistics.median(totals[200][who]) / statistics.median(totals[50][who])) / math.log(201 / 51)
             for who in self.contestants
             if who in totals[200]
         }

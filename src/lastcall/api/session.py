@@ -116,7 +116,7 @@ class Session(Generic[T]):
         self._own = own
         self._hooks = tuple(options.get("hooks", ()))
         self._troubles = Troubles()
-        self._hook_client = HookClient(self._hooks, self._troubles)
+        self._hook_client = HookClient(self._hooks, self._troubles) if self._hooks else None
         self._deps = options.get("deps")
         self._relay = Relay()
         self._core: CoreSession | None = None
@@ -134,7 +134,8 @@ class Session(Generic[T]):
     def _open(self, *, partial: bool) -> CoreSession:
         if self._core is None:
             config = settled(self._config, partial=partial)
-            client = ClientSide(client=self._hook_client, rules=self._hook_client.rules, tools=self._own)
+            rules = self._hook_client.rules if self._hook_client is not None else ()
+            client = ClientSide(client=self._hook_client, rules=rules, tools=self._own)
             clock = getattr(self._provider, "run_clock", None)  # a scripted model may bring the time with it
             provider = self._hooked(config)
             relay = self._relay
@@ -199,15 +200,16 @@ class Session(Generic[T]):
         joins = self._config.profile is Profile.COMPAT
         messages = close_messages(state.messages, state.pending, joins=joins)
         result: TerminalResult[T] = TerminalResult.of(self._warned(plain), messages, session.stage)
-        await self._tell_end(result)
+        if self._hook_client is not None:
+            await self._tell_end(self._hook_client, result)
         for told in listeners:
             told(result)
         return result
 
-    async def _tell_end(self, result: TerminalResult[T]) -> None:
+    async def _tell_end(self, hooks: HookClient, result: TerminalResult[T]) -> None:
         token = DEPENDENCIES.set(self._deps)
         try:
-            await self._hook_client.tell_end(result)
+            await hooks.tell_end(result)
         finally:
             DEPENDENCIES.reset(token)
         result.plain = self._warned(result.plain)

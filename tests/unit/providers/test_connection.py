@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 
 import anyio
@@ -85,3 +86,38 @@ async def _at_once(connection: Connection, number: int) -> None:
     async with anyio.create_task_group() as tasks:
         for _ in range(number):
             tasks.start_soon(one)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_wait_that_somebody_else_ends_is_no_timeout_and_leaves_its_place(native: bool) -> None:
+    """By a cancel scope around it and by cancelling its task: either way as often as there are places in a pool."""
+
+    async def main() -> None:
+        async with RawServer(HOLD) as server:
+            connection = Connection(server.base_url, {}, connect_timeout_s=5)
+
+            async def wait() -> None:
+                async with connection.post(b"{}", wait_s=5):
+                    pass
+
+            for number in range(1, 13):
+                if native:
+                    waiting = asyncio.create_task(wait())
+                    await server_has(server, number)
+                    waiting.cancel()
+                    with pytest.raises(asyncio.CancelledError):
+                        await waiting
+                else:
+                    async with anyio.create_task_group() as tasks:
+                        tasks.start_soon(wait)
+                        await server_has(server, number)
+                        tasks.cancel_scope.cancel()
+            assert [pool.busy for pool in connection._pools] == [0]
+            await connection.aclose()
+
+    async def server_has(server: RawServer, number: int) -> None:
+        with anyio.fail_after(5):
+            while len(server.requests) < number:  # noqa: ASYNC110 -- the server tells nobody
+                await asyncio.sleep(0)
+
+    anyio.run(main)
