@@ -24,6 +24,8 @@ from lastcall.batches.rows import AnyRow, BadRow, Row
 from lastcall.nouns.result import Usage
 from lastcall.providers.flow import Flow
 from lastcall.providers.scripted import scripted_provider
+from lastcall.runtime.clock import SystemClock
+from lastcall.runtime.ports import Clock
 
 
 @pytest.fixture(autouse=True)
@@ -57,9 +59,9 @@ class QuickClock:
 class Place:
     """A desk whose output is in a folder, and what runs beside it."""
 
-    def __init__(self, folder: Path, **bounds: Any) -> None:
+    def __init__(self, folder: Path, clock: Clock | None = None, **bounds: Any) -> None:
         self.folder = folder
-        self.clock = QuickClock()
+        self.clock = clock or SystemClock()  # on the quick one a busy machine's workers would count as dead
         self.concurrency = 4
         self.bounds = Bounds(**bounds)
 
@@ -182,7 +184,7 @@ def test_requests_of_all_workers_share_one_pace(tmp_path: Path) -> None:
 
 
 def test_what_a_dead_worker_held_is_free_again(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = Place(tmp_path, QuickClock())
     place.concurrency = 1
 
     async def do(desk: Desk) -> Any:
@@ -215,7 +217,7 @@ def test_a_disk_that_is_full_ends_it_and_whoever_waits_goes_on(tmp_path: Path, m
 
 
 def test_a_deadline_ends_it(tmp_path: Path) -> None:
-    place = Place(tmp_path, deadline_s=5)
+    place = Place(tmp_path, QuickClock(), deadline_s=5)
 
     async def do(desk: Desk) -> Any:
         for _ in range(8):
